@@ -43,7 +43,9 @@ struct emit_view {
 	const struct mst_reader *reader;
 	const struct settings *settings;
 	struct symbolizer *symbolizer;
-	struct massif *massif;          /* EMIT_SNAPSHOTS, EMIT_XTREE */
+	struct massif *massif;            /* EMIT_SNAPSHOTS, EMIT_XTREE */
+	const struct snapshot *snapshots; /* EMIT_SNAPSHOTS: those to write */
+	size_t n_snapshots;
 	const struct xtree *xtree;      /* EMIT_XTREE; EMIT_SNAPSHOTS with --xtree-memory */
 	const struct profile *profile;  /* EMIT_PROFILE */
 	const struct emit_query *query; /* EMIT_PROFILE, EMIT_EVENTS */
@@ -87,10 +89,6 @@ const struct emitter *emitter_find(const char *name);
 #define FORMAT(name) extern const struct emitter emit_##name;
 #include "emit_formats.h"
 #undef FORMAT
-
-/* Writes a massif.out of other snapshots: those of massif_at(). */
-void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,
-			   size_t n);
 
 /* The name of a unit of time in massif.out. */
 const char *emit_time_unit(enum time_unit unit);

@@ -223,20 +223,11 @@ static void write_snapshot(struct out *out, const struct emit_view *view, const 
 	tree_destroy(tree);
 }
 
-void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,
-			   size_t n)
-{
-	write_header(out, view);
-	for (size_t i = 0; i < n; i++)
-		write_snapshot(out, view, &snapshots[i], i);
-}
-
 static void write_massif(struct out *out, const struct emit_view *view)
 {
-	size_t n;
-	const struct snapshot *snapshots = massif_snapshots(view->massif, &n);
-
-	emit_massif_snapshots(out, view, snapshots, n);
+	write_header(out, view);
+	for (size_t i = 0; i < view->n_snapshots; i++)
+		write_snapshot(out, view, &view->snapshots[i], i);
 }
 
 const struct emitter emit_massif = {

@@ -272,13 +272,11 @@ static void write_frames(struct out *out, const struct emit_view *view)
 
 static void write_snapshots(struct out *out, const struct emit_view *view)
 {
-	size_t n;
-	const struct snapshot *snapshots = massif_snapshots(view->massif, &n);
 	struct parquet_column columns[MOST_COLUMNS];
 	struct table table;
 	begin_table(&table, out, view, snapshot_columns, columns);
-	for (size_t i = 0; i < n; i++) {
-		const struct snapshot *s = &snapshots[i];
+	for (size_t i = 0; i < view->n_snapshots; i++) {
+		const struct snapshot *s = &view->snapshots[i];
 		table_number(&table, i);
 		table_number(&table, (uint64_t)s->time);
 		table_text(&table, emit_time_unit(view->settings->time_unit));

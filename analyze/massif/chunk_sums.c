@@ -91,6 +91,7 @@ int massif_sums(struct observer *observer, const struct mst_reader *reader, cons
 	struct massif *m = (struct massif *)observer;
 
 	(void)reader;
+	massif_note_requests(m);
 	if (!m->settings->heap)
 		return 0;
 	if (m->sums.plain && !apply_tokens(m))

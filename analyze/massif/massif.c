@@ -116,6 +116,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	struct massif *m = (struct massif *)observer;
 	uint64_t before;
 
+	massif_note_requests(m);
 	if (!m->settings->heap && !m->depths)
 		return 0;
 	if (m->pages.mapped) {
@@ -297,6 +298,24 @@ const struct snapshot *massif_at(const struct massif *m, size_t i, struct snapsh
 uint64_t massif_last_time(const struct massif *m)
 {
 	return m->counters.clock;
+}
+
+bool massif_is_point_here(const struct massif *m, uint32_t *records)
+{
+	const struct requested *r = &m->requested;
+
+	assert(m->settings->n_ats > 0);
+	switch (m->settings->ats[0].kind) {
+	case AT_PEAK:
+		*records = r->peak.records;
+		return r->highest != m->before.highest;
+	case AT_TIME:
+		*records = r->requests[0].one.records;
+		return r->taken > 0 && m->before.taken == 0;
+	case AT_END:
+		break;
+	}
+	return false;
 }
 
 const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)

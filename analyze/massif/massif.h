@@ -80,6 +80,12 @@ bool massif_enter(struct massif *massif, const struct mst_reader *reader,
 		  const struct mst_keyframe *keyframe);
 
 /*
+ * For observers that see each chunk after Massif: whether the answer to settings->ats[0], as far as the replay has gone,
+ * is the state after the first *records records of the present chunk. Not for the end, nor for pages.
+ */
+bool massif_is_point_here(const struct massif *massif, uint32_t *records);
+
+/*
  * The stored snapshots, in order; valid until massif_destroy(). With the setting exact_peak the peak among them is,
  * after the replay, the first state with the largest total, if that is above 0.
  */

@@ -82,6 +82,10 @@ struct massif {
 	struct snapshots snapshots;
 	bool took_snapshots; /* in the present chunk */
 	struct requested requested;
+	struct {
+		uint64_t highest;
+		size_t taken;
+	} before;                         /* of `requested`, before the present chunk */
 	const struct snapshot *peak;      /* has the true peak's `live`, after the end */
 	const struct stack_depth *depths; /* NULL: stacks don't count */
 	struct event_log *log;            /* may be NULL */
@@ -181,6 +185,13 @@ static inline uint64_t next_due(const struct massif *m)
 }
 
 /* ---- massif.c ---- */
+
+/* Notes which requests had been answered before the present chunk. */
+static inline void massif_note_requests(struct massif *m)
+{
+	m->before.highest = m->requested.highest;
+	m->before.taken = m->requested.taken;
+}
 
 /* Makes the chunk the present one. */
 void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk);

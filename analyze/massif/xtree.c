@@ -2,12 +2,17 @@
 /*
  * Values are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks of any size. Blocks are
  * counted in shares (sample_weight.h) until the end.
+ *
+ * A report of a point in time keeps its values lazily, as row_table.h: the first change after the point saves them, so a
+ * higher peak costs nothing.
  */
 #include "xtree.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "massif.h"
 #include "sample_weight.h"
 #include "shown_stacks.h"
 
@@ -15,6 +20,14 @@
 
 struct values {
 	uint64_t of[XTREE_EVENTS];
+	uint64_t then[XTREE_EVENTS]; /* at point number `point`; stale if a later point has been set */
+	uint64_t point;
+};
+
+/* What else there is at a point in time. */
+struct moment {
+	uint64_t time_ms;
+	uint64_t unplaced;
 };
 
 /* What is known of the blocks of a kind, or of the calls of one that only frees. */
@@ -33,9 +46,10 @@ struct xtree {
 	uint32_t n_values;        /* at least as many as there are contexts */
 	struct values unreported; /* of stacks without a frame */
 	struct kind_state *states;
-	uint32_t n_states; /* at least as many as the trace has kinds */
-	uint64_t time_ms;
-	uint64_t unplaced;
+	uint32_t n_states;           /* at least as many as the trace has kinds */
+	const struct massif *massif; /* finds the point in time; NULL: the end */
+	uint64_t point;              /* how often the point has been set */
+	struct moment now, then;
 
 	/* The present chunk's. */
 	const struct mst_reader *reader;
@@ -75,11 +89,21 @@ static bool reserve_values(struct xtree *x)
 		return false;
 	x->values = values;
 	for (; x->n_values < n; x->n_values++)
-		values[x->n_values] = (struct values){ { 0 } };
+		values[x->n_values] = (struct values){ .point = x->point };
 	return true;
 }
 
-/* The values of a kind's stack, valid until the next call. NULL: no memory. */
+/* The values, ready for a change. */
+static struct values *touch(const struct xtree *x, struct values *v)
+{
+	assert(v->point <= x->point);
+	if (v->point != x->point)
+		memcpy(v->then, v->of, sizeof(v->then));
+	v->point = x->point;
+	return v;
+}
+
+/* The values of a kind's stack for a change, valid until the next call. NULL: no memory. */
 static struct values *values_of(struct xtree *x, uint32_t kind)
 {
 	uint32_t *context = &x->states[kind].context;
@@ -88,7 +112,7 @@ static struct values *values_of(struct xtree *x, uint32_t kind)
 		*context = shown_stacks_find(&x->contexts, x->reader, &x->kinds[kind]);
 	if (*context == CONTEXT_IGNORED)
 		return &x->unreported;
-	return *context != CONTEXT_UNKNOWN && reserve_values(x) ? &x->values[*context] : NULL;
+	return *context != CONTEXT_UNKNOWN && reserve_values(x) ? touch(x, &x->values[*context]) : NULL;
 }
 
 /* Whether Massif's own counters leave out what a kind allocates. Without memory: no. */
@@ -163,7 +187,7 @@ static bool do_free(struct xtree *x, uint32_t old, uint64_t n)
 {
 	if (!is_counted(x, old) || is_overlooked(x, old, MST_NONE))
 		return true;
-	x->unplaced += n;
+	x->now.unplaced += n;
 	return leave(x, old, n);
 }
 
@@ -186,11 +210,13 @@ static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
 	return !resized || come(x, by, 1);
 }
 
-static bool do_records(struct xtree *x, const struct mst_chunk *chunk)
+/* The records [i, end), which begin and end with whole calls. */
+static bool do_records(struct xtree *x, const struct mst_chunk *chunk, uint32_t i, uint32_t end)
 {
 	bool fine = true;
 
-	for (uint32_t i = 0; fine && i < chunk->n_records; i++) {
+	assert(i <= end && end <= chunk->n_records);
+	for (; fine && i < end; i++) {
 		const struct mst_token *token = &chunk->tokens[chunk->records[i]], *next;
 
 		switch ((enum mst_role)token->role) {
@@ -247,13 +273,61 @@ static bool do_tokens(struct xtree *x, const struct mst_chunk *chunk)
 	return fine;
 }
 
+/* ---- the point in time ---- */
+
+/* The time of the chunk's record before `records`; of none, what it was before the chunk. */
+static uint64_t time_before(const struct xtree *x, const struct mst_chunk *chunk, uint32_t records)
+{
+	uint64_t ms = x->now.time_ms;
+
+	for (uint32_t i = 0; i < chunk->n_stamps && chunk->stamps[i].record < records; i++)
+		ms = (chunk->stamps[i].time << mst_reader_time_shift(x->reader)) / NS_PER_MS;
+	return ms;
+}
+
+/* The report's point, so far, is after the first `records` records of the chunk. */
+static bool do_point(struct xtree *x, const struct mst_chunk *chunk, uint32_t records)
+{
+	if (!do_records(x, chunk, 0, records))
+		return false;
+	x->point++;
+	x->then = (struct moment){ time_before(x, chunk, records), x->now.unplaced };
+	return do_records(x, chunk, records, chunk->n_records);
+}
+
+/* A time that has passed will not come again. */
+static bool xtree_satisfied(const struct observer *observer)
+{
+	const struct xtree *x = (const struct xtree *)observer;
+
+	return x->massif && x->settings->ats[0].kind == AT_TIME && x->point;
+}
+
+/* Whether the report is of the trace's end: also of a time that has not come. */
+static bool is_of_end(const struct xtree *x)
+{
+	return !x->massif || (x->settings->ats[0].kind != AT_PEAK && !x->point);
+}
+
+/* Brings the values back to what they were at the point; at no peak there was nothing. */
+static void go_back(struct xtree *x)
+{
+	for (uint32_t i = 0; i < x->n_values; i++) {
+		struct values *v = &x->values[i];
+
+		if (x->point == 0 || v->point == x->point)
+			memcpy(v->of, v->then, sizeof(v->of));
+	}
+	x->now = x->then;
+}
+
 /* ---- the observer ---- */
 
 static int xtree_chunk(struct observer *observer, const struct mst_reader *reader,
 		       const struct mst_chunk *chunk)
 {
 	struct xtree *x = (struct xtree *)observer;
-	uint32_t n_kinds;
+	uint32_t n_kinds, records;
 	bool fine;
 
 	x->reader = reader;
@@ -261,9 +335,11 @@ static int xtree_chunk(struct observer *observer, const struct mst_reader *reade
 	x->kinds = mst_reader_kinds(reader, &n_kinds);
 	x->mean = mst_reader_info(reader)->sample_bytes;
 	fine = reserve_states(x, n_kinds);
-	if (fine && x->settings->heap)
-		fine = observer->by_sums ? do_tokens(x, chunk) : do_records(x, chunk);
-	x->time_ms = (chunk->last_time << mst_reader_time_shift(reader)) / NS_PER_MS;
+	if (fine && x->massif && massif_is_point_here(x->massif, &records))
+		fine = do_point(x, chunk, records);
+	else if (fine && x->settings->heap)
+		fine = observer->by_sums ? do_tokens(x, chunk) : do_records(x, chunk, 0, chunk->n_records);
+	x->now.time_ms = (chunk->last_time << mst_reader_time_shift(reader)) / NS_PER_MS;
 	return fine ? 0 : MST_ERR_NOMEM;
 }
 
@@ -273,7 +349,9 @@ static int xtree_end(struct observer *observer, const struct mst_reader *reader)
 	const struct mst_end *end = mst_reader_end(reader);
 
 	if (end)
-		x->time_ms = end->time_ns / NS_PER_MS;
+		x->now.time_ms = end->time_ns / NS_PER_MS;
+	if (!is_of_end(x))
+		go_back(x);
 	for (uint32_t i = 0; i < x->contexts.n && i < x->n_values; i++) {
 		uint64_t *of = x->values[i].of;
 
@@ -292,6 +370,7 @@ struct xtree *xtree_create(const struct settings *settings, struct symbolizer *s
 		.chunk = xtree_chunk,
 		.sums_suffice = xtree_sums_suffice,
 		.sums = xtree_chunk,
+		.satisfied = xtree_satisfied,
 		.end = xtree_end,
 	};
 	struct xtree *x = calloc(1, sizeof(*x));
@@ -324,6 +403,12 @@ void xtree_destroy(struct xtree *x)
 struct observer *xtree_observer(struct xtree *x)
 {
 	return &x->observer;
+}
+
+void xtree_follow(struct xtree *x, const struct massif *massif)
+{
+	x->massif = massif;
+	x->observer.spared &= ~MST_TIMES;
 }
 
 /* ---- the report ---- */
@@ -360,10 +445,10 @@ bool xtree_place(const struct xtree *x, uint32_t i, struct xtree_place *place)
 
 uint64_t xtree_time(const struct xtree *x)
 {
-	return x->time_ms;
+	return x->now.time_ms;
 }
 
 uint64_t xtree_unplaced(const struct xtree *x)
 {
-	return x->full ? x->unplaced : 0;
+	return x->full ? x->now.unplaced : 0;
 }

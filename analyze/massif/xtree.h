@@ -19,6 +19,7 @@
 #include "observer.h"
 #include "settings.h"
 
+struct massif;
 struct symbolizer;
 struct xtree;
 
@@ -48,6 +49,12 @@ struct xtree *xtree_create(const struct settings *settings, struct symbolizer *s
 void xtree_destroy(struct xtree *xtree); /* NULL is allowed */
 struct observer *xtree_observer(struct xtree *xtree);
 
+/*
+ * Before the replay: the report is of the point in time that settings->ats[0] asks for, which Massif, an observer before
+ * this one with the same settings, finds.
+ */
+void xtree_follow(struct xtree *xtree, const struct massif *massif);
+
 /* How many of enum xtree_event the report has: 2 or 6. */
 unsigned xtree_events(const struct xtree *xtree);
 
@@ -58,10 +65,10 @@ unsigned xtree_events(const struct xtree *xtree);
 uint32_t xtree_places(const struct xtree *xtree);
 bool xtree_place(const struct xtree *xtree, uint32_t i, struct xtree_place *place);
 
-/* When the trace ended, in milliseconds since the start of the program. */
+/* The report's point in time, else the trace's end, in milliseconds since the start of the program. */
 uint64_t xtree_time(const struct xtree *xtree);
 
-/* Frees in a full report whose stack isn't recorded. */
+/* Frees in a full report, up to its point in time, whose stack isn't recorded. */
 uint64_t xtree_unplaced(const struct xtree *xtree);
 
 #endif

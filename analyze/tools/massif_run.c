@@ -16,17 +16,23 @@
 
 /* ---- Names ---- */
 
+/* The files that the settings' ats have beside the result. */
+static size_t at_files(const struct massif_run *item)
+{
+	return item->at_names ? item->settings->n_ats : 0;
+}
+
 static int check_names(const struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace)
 {
 	struct output_set places = { 0 };
 	int status = 0;
 	for (size_t i = 0; i < c->n && status == 0; i++) {
 		const struct massif_run *item = &c->items[i];
-		if (!item->settings->only_moments)
+		if (c->points || !item->settings->only_moments)
 			status = output_set_add(&places, tool, trace->origin, item->name);
 		if (status == 0 && item->xtree_name)
 			status = output_set_add(&places, tool, trace->origin, item->xtree_name);
-		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
+		for (size_t k = 0; k < at_files(item) && status == 0; k++)
 			status = output_set_add(&places, tool, trace->origin, item->at_names[k]);
 	}
 	output_set_finish(&places);
@@ -120,31 +126,34 @@ static char *name_result(const struct tool *tool, const char *option, const char
 }
 
 /* Massif writes the xtree report first, so %n counts it first. Returns 0 or an exit status. */
-static int name_results(struct massif_run *item, const struct tool *tool, const char *output,
-			const struct result_owner *owner, struct outname *outname)
+static int name_results(const struct massif_runs *c, struct massif_run *item, const struct tool *tool,
+			const char *output, struct outname *outname)
 {
 	const struct settings *settings = item->settings;
+	const struct wanted report = { .owner = &c->owner };
+	const struct wanted result = { &c->owner, c->points ? NULL : settings };
 	int status = TOOL_NO_RESULT;
 	if (settings->xtree_memory != XTREE_NONE) {
-		item->xtree_name =
-			name_result(tool, "xtree-memory-file", settings->xtree_file, SETTINGS_XTREE_FILE,
-				    &(struct wanted){ .owner = owner }, outname, &status);
+		item->xtree_name = name_result(tool, "xtree-memory-file", settings->xtree_file,
+					       SETTINGS_XTREE_FILE, &report, outname, &status);
 		if (!item->xtree_name)
 			return status;
 	}
 	if (!output)
 		item->name = name_result(tool, settings->out_option, settings->out_file, SETTINGS_OUT_FILE,
-					 &(struct wanted){ owner, settings }, outname, &status);
+					 &result, outname, &status);
 	else if (!(item->name = strdup(output)))
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-	return item->name ? name_ats(item, tool) : status;
+	if (!item->name)
+		return status;
+	return c->points ? 0 : name_ats(item, tool);
 }
 
 int massif_runs_plan(struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
-		     const char *output)
+		     const char *output, bool points)
 {
 	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
-	*c = (struct massif_runs){ .items = calloc(tool->n_also + 1, sizeof(*c->items)) };
+	*c = (struct massif_runs){ .points = points, .items = calloc(tool->n_also + 1, sizeof(*c->items)) };
 	if (!c->items) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
@@ -153,7 +162,7 @@ int massif_runs_plan(struct massif_runs *c, const struct tool *tool, const struc
 	while (c->n <= tool->n_also) {
 		size_t i = c->n++;
 		c->items[i].settings = i ? &tool->also[i - 1].settings : &tool->args.settings;
-		int status = name_results(&c->items[i], tool, i ? NULL : output, &c->owner, &outname);
+		int status = name_results(c, &c->items[i], tool, i ? NULL : output, &outname);
 		if (status)
 			return status;
 	}
@@ -164,7 +173,7 @@ void massif_runs_finish(struct massif_runs *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct massif_run *item = &c->items[i];
-		for (size_t k = 0; item->at_names && k < item->settings->n_ats; k++)
+		for (size_t k = 0; k < at_files(item); k++)
 			free(item->at_names[k]);
 		free(item->at_names);
 		free(item->xtree_name);
@@ -176,14 +185,7 @@ void massif_runs_finish(struct massif_runs *c)
 
 /* ---- Files ---- */
 
-/* A file's content: the emitter's output, or, without an emitter, a massif.out of these snapshots. */
-struct content {
-	const struct emitter *emitter;
-	const struct snapshot *snapshots;
-	size_t n;
-};
-
-static bool write_file(const struct massif_runs *c, const struct tool *tool, const struct content *content,
+static bool write_file(const struct massif_runs *c, const struct tool *tool, const struct emitter *emitter,
 		       const struct emit_view *view, const char *name)
 {
 	struct output_file file;
@@ -191,13 +193,9 @@ static bool write_file(const struct massif_runs *c, const struct tool *tool, con
 		return false;
 	if (file.path)
 		result_owner_mark(&c->owner, file.fd);
-	if (content->emitter) {
-		struct emit_view own = *view;
-		own.emitter = content->emitter;
-		own.emitter->write(file.out, &own);
-	} else {
-		emit_massif_snapshots(file.out, view, content->snapshots, content->n);
-	}
+	struct emit_view own = *view;
+	own.emitter = emitter;
+	emitter->write(file.out, &own);
 	return output_end(&file, tool, name, true);
 }
 
@@ -207,12 +205,12 @@ static const char *viewer_of(const struct emitter *emitter)
 	return emitter == &emit_callgrind ? "callgrind_annotate --inclusive=yes" : "ms_print";
 }
 
-static bool write_listed(struct massif_runs *c, const struct tool *tool, const struct content *content,
+static bool write_listed(struct massif_runs *c, const struct tool *tool, const struct emitter *emitter,
 			 const struct emit_view *view, const char *name)
 {
-	const bool written = write_file(c, tool, content, view, name);
+	const bool written = write_file(c, tool, emitter, view, name);
 	if (written)
-		written_add(&c->written, name, viewer_of(content->emitter));
+		written_add(&c->written, name, viewer_of(emitter));
 	return written;
 }
 
@@ -275,6 +273,12 @@ static struct event_log *begin_log(struct massif_run *item, const struct tool *t
 	return &item->log;
 }
 
+/* True if an xtree report of the run is of a point in time. */
+static bool is_of_point(const struct massif_runs *c, const struct massif_run *item)
+{
+	return c->points && item->settings->n_ats && item->settings->ats[0].what == AT_DETAILED;
+}
+
 /* Makes the observers of one run. False: no memory. */
 static bool observe(struct massif_runs *c, struct massif_run *item, struct event_log *log,
 		    const struct emitter *emitter, struct symbolizer *symbolizer, struct observers *observers)
@@ -290,6 +294,8 @@ static bool observe(struct massif_runs *c, struct massif_run *item, struct event
 	if (!item->xtree_name && emitter->source != EMIT_XTREE)
 		return true;
 	item->xtree = xtree_create(item->settings, symbolizer);
+	if (item->xtree && is_of_point(c, item))
+		xtree_follow(item->xtree, item->massif);
 	if (item->xtree)
 		observers->items[observers->n++] = xtree_observer(item->xtree);
 	return item->xtree;
@@ -385,29 +391,31 @@ static bool write_run(struct massif_runs *c, const struct massif_run *item, cons
 		      const struct tool_trace *trace, const struct emitter *emitter,
 		      struct symbolizer *symbolizer)
 {
-	const struct emit_view view = {
+	const struct settings *settings = item->settings;
+	struct emit_view view = {
 		.reader = trace->reader,
-		.settings = item->settings,
+		.settings = settings,
 		.symbolizer = symbolizer,
 		.massif = item->massif,
 		.xtree = item->xtree,
 	};
+	struct snapshot one;
 	bool all = true, xtree = false;
 	if (item->xtree_name && emitter->source != EMIT_XTREE)
-		all = xtree =
-			write_file(c, tool, &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
-				   &view, item->xtree_name);
-	if (!item->settings->only_moments)
-		all = write_listed(c, tool, &(struct content){ .emitter = emitter }, &view, item->name) &&
-		      all;
-	for (size_t k = 0; k < item->settings->n_ats; k++) {
-		struct content content = { 0 };
-		struct snapshot one;
-		content.snapshots = massif_at(item->massif, k, &one, &content.n);
-		all = write_listed(c, tool, &content, &view, item->at_names[k]) && all;
-		requested_time_check_at(tool, trace, item->settings, &item->settings->ats[k],
-					massif_last_time(item->massif));
+		all = xtree = write_file(c, tool, xtree_emitter(item->xtree_name), &view, item->xtree_name);
+	if (c->points && settings->n_ats)
+		view.snapshots = massif_at(item->massif, 0, &one, &view.n_snapshots);
+	else
+		view.snapshots = massif_snapshots(item->massif, &view.n_snapshots);
+	if (c->points || !settings->only_moments)
+		all = write_listed(c, tool, emitter, &view, item->name) && all;
+	for (size_t k = 0; k < at_files(item); k++) {
+		view.snapshots = massif_at(item->massif, k, &one, &view.n_snapshots);
+		all = write_listed(c, tool, &emit_massif, &view, item->at_names[k]) && all;
 	}
+	for (size_t k = 0; k < settings->n_ats; k++)
+		requested_time_check_at(tool, trace, settings, &settings->ats[k],
+					massif_last_time(item->massif));
 	if (xtree)
 		written_add(&c->written, item->xtree_name, viewer_of(xtree_emitter(item->xtree_name)));
 	return all;

@@ -27,6 +27,7 @@ struct massif_run {
 };
 
 struct massif_runs {
+	bool points; /* a result is of the point in time that its settings ask for, if they do: of ats[0] alone */
 	size_t n;
 	struct massif_run *items;
 	struct stack_depth *depths; /* private; NULL: no settings count stacks */
@@ -36,12 +37,12 @@ struct massif_runs {
 };
 
 /*
- * Names all results; `output` is the name of the first, NULL: as its settings say. Two files of one name are an error,
+ * Names all results (`points` is as above; otherwise the settings' ats have files of their own beside the result); `output` is the name of the first, NULL: as its settings say. Two files of one name are an error,
  * and so is one that would replace the trace; only files that aren't regular, such as /dev/null, may be named more than
  * once. Prints what goes wrong; returns 0 or an exit status. massif_runs_finish() has to be called in either case.
  */
 int massif_runs_plan(struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
-		     const char *output);
+		     const char *output, bool points);
 void massif_runs_finish(struct massif_runs *c);
 
 /*

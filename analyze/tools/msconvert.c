@@ -182,6 +182,33 @@ static char *output_name(const struct convert_command *command, const struct too
 	return name;
 }
 
+/* False after a message: the result cannot be of the point in time that is asked for. */
+static bool settle_point(const struct tool *tool, const struct emitter *emitter, struct settings *settings)
+{
+	const char *foreign = settings->n_ats > 1 ? "--at, more than one" : NULL;
+	if (settings->n_ats == 1 && settings->ats[0].what != AT_DETAILED && emitter->source == EMIT_XTREE)
+		foreign = "--snapshot, --all-snapshots";
+	if (foreign) {
+		tool_error(tool, "%s: not with the format %s", foreign, emitter->name);
+		return false;
+	}
+	if (settings->only_moments && settings->n_ats == 0) {
+		tool_error(tool, "--only-moments needs --at, --snapshot or --all-snapshots");
+		return false;
+	}
+	/* Nothing else is written, so nothing else needs to be found out. */
+	settings->only_moments = settings->n_ats > 0;
+	return true;
+}
+
+static bool settle_points(struct tool *tool, const struct emitter *emitter)
+{
+	bool fine = settle_point(tool, emitter, &tool->args.settings);
+	for (size_t i = 0; i < tool->n_also && fine; i++)
+		fine = settle_point(tool, emitter, &tool->also[i].settings);
+	return fine;
+}
+
 static int write_results(struct convert_command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
 {
@@ -192,7 +219,9 @@ static int write_results(struct convert_command *command, const struct tool_trac
 			   pages ? PAGES : command->profile_option, emitter->name);
 		return TOOL_USAGE;
 	}
-	int status = massif_runs_plan(&plan, &command->tool, trace, command->output);
+	if (!settle_points(&command->tool, emitter))
+		return TOOL_USAGE;
+	int status = massif_runs_plan(&plan, &command->tool, trace, command->output, true);
 	if (status == 0)
 		status = tool_settle(&command->tool, trace)
 				 ? massif_runs_run(&plan, &command->tool, trace, emitter)

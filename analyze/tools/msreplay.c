@@ -93,7 +93,7 @@ static const struct argp argp = {
 static int write_massif(struct command *command, const struct tool_trace *trace)
 {
 	struct massif_runs plan;
-	int status = massif_runs_plan(&plan, &command->tool, trace, NULL);
+	int status = massif_runs_plan(&plan, &command->tool, trace, NULL, false);
 	if (status == 0)
 		status = tool_settle(&command->tool, trace)
 				 ? massif_runs_run(&plan, &command->tool, trace, &emit_massif)

@@ -52,7 +52,7 @@ static void massif(const struct tool_trace *trace, unsigned which)
 	tool.verbosity = -1;
 	if (tool_parse(&tool, &tool_argp, argc, argv, NULL, &tool, &words) == 0 &&
 	    tool_settle(&tool, trace)) {
-		if (massif_runs_plan(&plan, &tool, trace, NULL) == 0)
+		if (massif_runs_plan(&plan, &tool, trace, NULL, false) == 0)
 			massif_runs_run(&plan, &tool, trace, &emit_massif);
 		massif_runs_finish(&plan);
 	}
