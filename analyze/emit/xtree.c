@@ -171,13 +171,19 @@ static void write_places(struct writer *w)
 {
 	const struct xtree *xtree = w->view->xtree;
 	struct xtree_place place;
+	bool any = false;
 
 	for (uint32_t i = 0; i < xtree_places(xtree); i++) {
 		if (!xtree_place(xtree, i, &place) || is_empty(w->view, &place))
 			continue;
+		any = true;
 		write_place(w, &place);
 		for (unsigned e = 0; e < xtree_events(xtree); e++)
 			w->totals[e] += place.values[e];
+	}
+	if (!any && w->view->settings->compat == COMPAT_3_19) {
+		out_text(w->out, "totals: (null)\n");
+		return;
 	}
 	out_text(w->out, "totals:");
 	for (unsigned e = 0; e < xtree_events(xtree); e++)
