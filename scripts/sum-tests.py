@@ -33,13 +33,17 @@ def reason(output):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--step", action="append", default=[], metavar="NAME=RESULT", help="ok, or it has failed")
+    parser.add_argument("--step", action="append", default=[], metavar="NAME=RESULT",
+                        help="ok; SKIP and the reason; or it has failed")
     parser.add_argument("folders", nargs="+")
     args = parser.parse_args()
     passed = failed = skipped = 0
-    for name, result in (step.rsplit("=", 1) for step in args.step):
+    for name, result in (step.split("=", 1) for step in args.step):
         if result == "ok":
             passed += 1
+        elif result.startswith("SKIP"):
+            skipped += 1
+            print(f"skipped: {name}: {result}")
         else:
             failed += 1
             print(f"FAILED: {name}")

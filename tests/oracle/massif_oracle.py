@@ -28,6 +28,7 @@ sys.path.insert(0, str(CORPUS))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
 from harness import Tally, arguments, installed_compat, need    # noqa: E402
 import cases as corpus  # noqa: E402
+from names_oracle import identifier    # noqa: E402
 
 ENVIRONMENT = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C', 'LC_ALL': 'C'}
 TIMEOUT_S = 120
@@ -142,13 +143,20 @@ class Oracle:
         return entry if applies.get(entry[0], True) else None
 
 
-def difference(case, theirs, ours):
+def own_names(lines):
+    """Functions without namespaces and arguments: of inlined ones, only --compat=fixed shows these."""
+    return [re.sub(r'^( *n\d+: \d+ 0x\.\.\.: )(.*)( \([^()]*\))$',
+                   lambda found: found[1] + identifier(found[2]) + found[3], line) for line in lines]
+
+
+def difference(case, theirs, ours, compat):
     """The differing lines of two families of files, or nothing."""
     if len(theirs) != len(ours):
         return ['massif wrote %d files, we %d' % (len(theirs), len(ours))]
     lines = []
     for their, our in zip(theirs, ours):
-        lines += difflib.unified_diff(normalise(their, case.stand_in), normalise(our, case.stand_in),
+        pair = [normalise(text, case.stand_in) for text in (their, our)]
+        lines += difflib.unified_diff(*(map(own_names, pair) if compat == 'fixed' else pair),
                                       'massif', 'msreplay', lineterm='', n=1)
     return lines
 
@@ -194,7 +202,7 @@ def compare_case(oracle, case, twice):
                 theirs = oracle.massif(case, option_set)
                 ours = (oracle.massif(case, option_set, again=True) if twice else
                         [oracle.replay(trace, option_set, scratch) for trace in traces])
-                same, expected, text = judge(name, difference(case, theirs, ours), exception)
+                same, expected, text = judge(name, difference(case, theirs, ours, oracle.compat), exception)
             except Failure as error:
                 same, expected, text = False, False, 'FAILED    %s: %s' % (name, error)
             results.append((same, expected, bool(exception) and expected, text))

@@ -30,6 +30,7 @@ CLASSES = {
     "nested": "inlined functions inside another one: addr2line has the name of the one around it",
     "file only": "no line is known: addr2line has a file from the symbol table, or a line of 0",
     "artificial": "the code is of a unit that link-time optimisation made up: addr2line has the file '<artificial>'",
+    "local type": "a member function of a function's own type, in D: no inlined calls are known in it",
     "joined": "neighbouring rows of one line number are one for Massif, under the file of the first",
 }
 
@@ -232,12 +233,18 @@ def is_plain(mine, theirs):
     return short in theirs or re.sub(r"\W", "", short) in re.sub(r"\W", "", theirs)
 
 
+def is_of_d(call):
+    """addr2line shows D's functions by their linkage names; later binutils than 2.40, as D has them."""
+    return call[0].startswith("_D") or call[1].endswith(".d")
+
+
 def explain(mine, theirs):
     """None if they agree, a class, or "unexplained"."""
     if mine == theirs:
         return None
     if len(mine) != len(theirs):
-        return "unexplained"
+        alone = len(mine) == 1 and mine[0][0].startswith("_D") and mine[0][1:] == theirs[0][1:]
+        return "local type" if alone else "unexplained"
     if mine[-1][0] == "?" and theirs[-1][0] != "?":
         return "between"
     for (_, file, line), (_, other_file, other_line) in zip(mine, theirs):
@@ -247,13 +254,13 @@ def explain(mine, theirs):
             if other_file.endswith("<artificial>"):
                 return "artificial" if line == other_line else "unexplained"
             return "joined" if line == other_line else "unexplained"
-    inlined = [(a[0], b[0]) for a, b in zip(mine[:-1], theirs[:-1]) if a[0] != b[0]]
+    inlined = [(a[0], b[0], is_of_d(b)) for a, b in zip(mine[:-1], theirs[:-1]) if a[0] != b[0]]
     if not inlined:
         return "symbol" if is_plain(mine[-1][0], theirs[-1][0]) else "alias"
-    if all(is_plain(a, b) and b.startswith("_D") for a, b in inlined):
+    if all(is_plain(a, b) and of_d for a, b, of_d in inlined):
         return "plain"
-    around = {name for name, *_ in theirs[1:]}
-    if all(b in around or b.startswith("_D") for a, b in inlined):
+    around = {name for name, *_ in theirs[1:]} | {mine[-1][0]}
+    if all(b in around or of_d for a, b, of_d in inlined):
         return "nested"
     return "unexplained"
 
