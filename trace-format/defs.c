@@ -144,25 +144,43 @@ int defs_copy(struct defs *to, const struct defs *from)
 
 /* ---- definitions ---- */
 
+static uint32_t frame_hash(const struct mst_frame *frame)
+{
+	return hash_words(frame->address, frame->module);
+}
+
+int defs_frame_again(struct defs *defs, const struct mst_frame *frame, uint32_t *id)
+{
+	int err;
+
+	if (!hash_index_reserve(&defs->frame_index))
+		return MST_ERR_NOMEM;
+	err = table_add(&defs->frames, sizeof(*frame), MST_MAX_FRAMES, frame, id);
+	if (!err)
+		hash_index_add(&defs->frame_index, frame_hash(frame), *id);
+	return err;
+}
+
 int defs_frame(struct defs *defs, const struct mst_frame *frame, uint32_t *id)
 {
-	const uint32_t hash = hash_words(frame->address, frame->module);
+	const uint32_t hash = frame_hash(frame);
 	const struct mst_frame *frames = defs->frames.items;
-	int err;
+	uint32_t found = MST_NONE;
 
 	if (!hash_index_reserve(&defs->frame_index))
 		return MST_ERR_NOMEM;
 	if (frame->module != MST_NONE && frame->module >= defs->modules.n)
 		return MST_ERR_ARGUMENT;
-	for (uint32_t i = hash_index_first(&defs->frame_index, hash);
-	     hash_index_next(&defs->frame_index, hash, &i, id);) {
-		if (frames[*id].address == frame->address && frames[*id].module == frame->module)
-			return 0;
+	for (uint32_t i = hash_index_first(&defs->frame_index, hash), at;
+	     hash_index_next(&defs->frame_index, hash, &i, &at);) {
+		if (frames[at].address == frame->address && frames[at].module == frame->module &&
+		    (found == MST_NONE || at > found))
+			found = at;
 	}
-	err = table_add(&defs->frames, sizeof(*frame), MST_MAX_FRAMES, frame, id);
-	if (!err)
-		hash_index_add(&defs->frame_index, hash, *id);
-	return err;
+	if (found == MST_NONE)
+		return defs_frame_again(defs, frame, id);
+	*id = found;
+	return 0;
 }
 
 int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id)

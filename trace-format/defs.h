@@ -34,6 +34,9 @@ void defs_finish(struct defs *defs);
 
 /* Each returns 0 and *id, or a negative enum mst_error. */
 int defs_frame(struct defs *defs, const struct mst_frame *frame, uint32_t *id);
+
+/* Defines an equal frame once more; defs_frame() finds the last of equal ones. */
+int defs_frame_again(struct defs *defs, const struct mst_frame *frame, uint32_t *id);
 int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id);
 int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id);
 int defs_module(struct defs *defs, const struct mst_module *module, uint32_t *id);

@@ -188,6 +188,10 @@ int mst_remap_frame(struct mst_remap *t, uint32_t old, uint32_t *id)
 			err = remap_module(t, frame.module, &frame.module);
 		if (!err)
 			err = mst_writer_frame(t->to, &frame, id);
+		/* The same address in no module, other code: it stays a frame of its own. */
+		if (!err && frame.module == MST_NONE && *id < t->origins.n &&
+		    t->origins.items[*id] != MST_NONE)
+			err = mst_writer_frame_again(t->to, &frame, id);
 		if (err || !reserve(&t->origins, *id + 1))
 			return err ? err : MST_ERR_NOMEM;
 		t->frames.items[old] = *id;

@@ -157,6 +157,11 @@ int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32
 	return defs_frame(&w->defs, frame, id);
 }
 
+int mst_writer_frame_again(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id)
+{
+	return frame->module == MST_NONE ? defs_frame_again(&w->defs, frame, id) : MST_ERR_ARGUMENT;
+}
+
 /* Has the next call write the definitions if too many wait. */
 static inline void look_at_pending(struct mst_writer *w)
 {

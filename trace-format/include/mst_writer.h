@@ -94,6 +94,11 @@ void mst_writer_destroy(struct mst_writer *writer);
 int mst_writer_module(struct mst_writer *w, const struct mst_module *module, uint32_t *id);
 int mst_writer_thread(struct mst_writer *w, const struct mst_thread *thread, uint32_t *id);
 int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id);
+/*
+ * The frame of an address in no module once more: there is other code by now. From here on mst_writer_frame() gives this
+ * one.
+ */
+int mst_writer_frame_again(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id);
 int mst_writer_stack(struct mst_writer *w, const struct mst_stack *stack, uint32_t *id);
 int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t *id);
 
