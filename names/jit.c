@@ -69,17 +69,30 @@ static bool read_all(int fd, struct table *table, size_t size)
 	return table->data;
 }
 
-static bool load(struct table *table, const char *path, uint64_t since)
+/* Opens a file of this user that was written since then; -1: it is none. */
+static int open_own(const char *path, uint64_t since, struct stat *st)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == 0) &&
+	    (uint64_t)st->st_mtim.tv_sec + 1 >= since / 1000000000u)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool load(struct table *table, const char *path, uint64_t since)
+{
 	struct stat st;
+	const int fd = open_own(path, since, &st);
 	bool loaded;
 
 	if (fd < 0)
 		return false;
-	loaded = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
-		 (uint64_t)st.st_mtim.tv_sec + 1 >= since / 1000000000u && st.st_size > 0 &&
-		 (uint64_t)st.st_size <= FILE_MAX && read_all(fd, table, (size_t)st.st_size);
+	loaded =
+		st.st_size > 0 && (uint64_t)st.st_size <= FILE_MAX && read_all(fd, table, (size_t)st.st_size);
 	close(fd);
 	return loaded;
 }
@@ -97,6 +110,32 @@ static bool add_code(struct table *table, struct code code, uint64_t size)
 
 /* ---- perf-PID.map ---- */
 
+static void map_path(char path[64], pid_t pid)
+{
+	snprintf(path, 64, "/tmp/perf-%d.map", (int)pid);
+}
+
+int jit_map_open(pid_t pid, uint64_t since)
+{
+	char path[64];
+	struct stat st;
+
+	map_path(path, pid);
+	return open_own(path, since, &st);
+}
+
+bool jit_line_parse(const char *line, struct jit_line *parsed)
+{
+	char *p;
+
+	parsed->start = strtoull(line, &p, 16);
+	if (*p != ' ')
+		return false;
+	parsed->size = strtoull(p, &p, 16);
+	parsed->name = p + 1;
+	return *p == ' ' && p[1];
+}
+
 static void read_map(struct table *table)
 {
 	char *line = (char *)table->data, *end;
@@ -104,17 +143,13 @@ static void read_map(struct table *table)
 	bool room = true;
 
 	for (; line < last && room; line = end + 1) {
-		char *p;
-		uint64_t start, size;
+		struct jit_line parsed;
 
 		end = line + strcspn(line, "\n");
 		*end = 0;
-		start = strtoull(line, &p, 16);
-		if (*p != ' ')
-			continue;
-		size = strtoull(p, &p, 16);
-		if (*p == ' ' && p[1])
-			room = add_code(table, (struct code){ .name = p + 1, .start = start }, size);
+		if (jit_line_parse(line, &parsed))
+			room = add_code(table, (struct code){ .name = parsed.name, .start = parsed.start },
+					parsed.size);
 	}
 }
 
@@ -256,7 +291,7 @@ struct jit *jit_open(pid_t pid, const char *folder, uint64_t since)
 
 	if (!jit)
 		return NULL;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	map_path(path, pid);
 	if (load(&jit->map, path, since))
 		read_map(&jit->map);
 	if (load_dump(&jit->dump, pid, folder, since))

@@ -7,13 +7,14 @@
  *   Linux' tools/perf.)
  * - a map, /tmp/perf-PID.map: lines of start, size (both hexadecimal) and name.
  *
- * The jitdump comes first if both exist. Where code was made at an address twice, the later name holds: a stack has no
- * time. Files are hostile input, and /tmp is open to all users: files of other users, and files older than the program,
+ * The jitdump comes first if both exist. Where code was made at an address twice, the later name holds; jit_growth.h
+ * knows the earlier ones. Files are hostile input, and /tmp is open to all users: files of other users, and files older than the program,
  * are not read.
  */
 #ifndef NAMES_JIT_H
 #define NAMES_JIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,5 +32,18 @@ struct jit_name {
 
 /* function == NULL: the address is in no known code. */
 struct jit_name jit_find(const struct jit *jit, uint64_t address);
+
+/* ---- a map, line by line ---- */
+
+struct jit_line {
+	uint64_t start, size;
+	const char *name; /* in the line */
+};
+
+/* Parses a line without its end. False: the line is none of a map. */
+bool jit_line_parse(const char *line, struct jit_line *parsed);
+
+/* Opens /tmp/perf-PID.map, if it is a file that may be read (see above), else returns -1. */
+int jit_map_open(pid_t pid, uint64_t since);
 
 #endif

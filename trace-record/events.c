@@ -3,6 +3,7 @@
 #include "tracee.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "accounting.h"
@@ -106,6 +107,44 @@ static int define_node(struct tracee *t, struct consumer *consumer, const struct
 	if (err)
 		return err;
 	return mst_writer_stack(t->writer, &(struct mst_stack){ stack, node->frame }, &node->stack);
+}
+
+/* Frames whose address has other code by now are others, and so are the stacks they are in. */
+static int renew_nodes(struct tracee *t, struct consumer *consumer)
+{
+	bool *stale = calloc(consumer->n_nodes + 1u, sizeof(*stale));
+	int err = stale ? 0 : MST_ERR_NOMEM;
+	uint32_t n;
+
+	for (uint32_t i = 1; i < consumer->n_nodes && !err; i++) {
+		struct consumer_node *node = &consumer->nodes[i];
+		const bool moved =
+			node->depth && node->frame != MST_NONE && generated_name(&t->generated, node->frame);
+
+		assert(!node->parent || node->parent < i);
+		if (moved) {
+			const struct mst_frame frame = mst_writer_frames(t->writer, &n)[node->frame];
+
+			err = mst_writer_frame(t->writer, &frame, &node->frame);
+		}
+		stale[i] = moved || stale[node->parent];
+		if (stale[i])
+			node->stack = MST_NONE;
+	}
+	free(stale);
+	return err;
+}
+
+static int look_at_generated(struct tracee *t)
+{
+	int err = 0;
+
+	if (!generated_look(&t->generated, t->writer))
+		return 0;
+	frames_forget(&t->frames);
+	for (uint32_t i = 0; i < t->n_consumers && !err; i++)
+		err = renew_nodes(t, &t->consumers[i]);
+	return err;
 }
 
 /* The trace's id of the event's stack. */
@@ -627,6 +666,9 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 	int64_t taken = 0;
 	int err = 0, first_err = tracee_look_at_rings(t);
 	const bool looked = !first_err;
+
+	if (looked)
+		first_err = look_at_generated(t);
 
 	while (looked && taken < most && (consumer = earliest(t, clock, until, &limit))) {
 		const struct consumer_event *e;

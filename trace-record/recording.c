@@ -393,6 +393,7 @@ static void finish_file(struct session *s, struct recording *r, struct mst_write
 		.pid = r->pid,
 		.folder = s->cwd,
 		.since = s->start_realtime_ns,
+		.generated = r->tracee ? tracee_generated(r->tracee, writer) : NULL,
 		.all = s->options.output.embed_symbols,
 		.notices = &notices,
 	};
@@ -541,6 +542,7 @@ uint64_t recording_drain(struct session *s, struct recording *r, uint64_t until)
 	if (!r->path)
 		return 0;
 	s->writing = r;
+	tracee_follow_code(r->tracee, r->pid, s->start_realtime_ns);
 	do {
 		n = tracee_drain(r->tracee, &s->clock, until);
 		if (n < 0)

@@ -229,6 +229,7 @@ int tracee_roll_over(struct tracee *t, struct mst_writer *next)
 	const uint64_t time = mst_writer_time(t->writer);
 	struct rollover r;
 	uint32_t no_thread;
+	struct generated generated = { .pid = 0 };
 	int err = begin(&r, t, next);
 
 	if (!err)
@@ -238,13 +239,19 @@ int tracee_roll_over(struct tracee *t, struct mst_writer *next)
 		mst_writer_instructions(next, mst_writer_instruction_count(t->writer));
 	}
 	if (!err && !(err = define_modules(&r)) && !(err = find_refs(&r)) && !(err = write_blocks(&r)) &&
-	    !(err = renew_consumers(&r)) && !(err = write_markers(&r, time, no_thread)))
+	    !(err = renew_consumers(&r)) && !(err = generated_move(&generated, &t->generated, r.remap)) &&
+	    !(err = write_markers(&r, time, no_thread)))
 		err = mst_writer_end_initial_state(next);
 	if (!err)
 		swap_pages(&r);
 	finish(&r);
-	if (err)
+	if (err) {
+		generated_finish(&generated);
 		return err;
+	}
+	generated_finish(&t->former);
+	t->former = t->generated;
+	t->generated = generated;
 	forget(t);
 	assert(t->counts.null_frees >= t->counts.null_frees_before);
 	t->counts = (struct tracee_counts){

@@ -116,14 +116,19 @@ static int name_generated_code(struct symbolizer *s, uint32_t frame, uint64_t ad
 	struct symbol_line line = { 0 };
 	const struct symbol_chain chain = { .n = 1, .lines = &line };
 	struct jit_name name;
-	const char *slash;
+	const char *slash, *before;
 	char *directory;
 	int error;
 
+	if (s->task->generated && (before = generated_name(s->task->generated, frame)))
+		return embed_names(s->task->writer, frame, &chain, before);
 	if (!s->asked_jit)
 		s->jit = jit_open(s->task->pid, s->task->folder, s->task->since);
 	s->asked_jit = true;
 	name = s->jit ? jit_find(s->jit, address) : (struct jit_name){ 0 };
+	/* The program may have removed its file. */
+	if (!name.function && s->task->generated)
+		name.function = generated_last_name(s->task->generated, address);
 	if (!name.function)
 		return 0;
 	slash = name.file ? strrchr(name.file, '/') : NULL;

@@ -64,9 +64,23 @@ void tracee_destroy(struct tracee *t)
 	page_state_destroy(t->pages);
 	tids_finish(&t->tids);
 	frames_finish(&t->frames);
+	jit_growth_destroy(t->generated.growth);
+	generated_finish(&t->generated);
+	generated_finish(&t->former);
 	free(t->kinds);
 	free(t->consumers);
 	free(t);
+}
+
+void tracee_follow_code(struct tracee *t, pid_t pid, uint64_t since)
+{
+	t->generated.pid = pid;
+	t->generated.since = since;
+}
+
+const struct generated *tracee_generated(const struct tracee *t, const struct mst_writer *writer)
+{
+	return writer == t->writer ? &t->generated : &t->former;
 }
 
 struct mst_writer *tracee_writer(struct tracee *t)

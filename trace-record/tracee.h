@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "clock.h"
+#include "generated.h"
 #include "mst_writer.h"
 #include "shm.h"
 
@@ -79,6 +80,14 @@ int tracee_look_at_names(struct tracee *tracee);
 
 /* Whether every thread that ever wrote is gone: the process is dead, or another program. */
 bool tracee_is_empty(struct tracee *tracee);
+
+/* ---- code that the program makes ---- */
+
+/* Follows what the code is called, by the file that its compiler writes for perf. `since`: CLOCK_REALTIME in ns. */
+void tracee_follow_code(struct tracee *tracee, pid_t pid, uint64_t since);
+
+/* The names of such code in the file of a writer: the present one, or the one before tracee_roll_over(). */
+const struct generated *tracee_generated(const struct tracee *tracee, const struct mst_writer *writer);
 
 /* ---- files ---- */
 

@@ -8,6 +8,7 @@
 #include "customs.h"
 #include "fork_states.h"
 #include "frames.h"
+#include "generated.h"
 #include "mst_limits.h"
 #include "page_state.h"
 #include "thread_names.h"
@@ -70,6 +71,8 @@ struct tracee {
 
 	/* What the writer knows. */
 	struct frames frames;
+	struct generated generated;
+	struct generated former; /* of the writer before the last rollover */
 	struct kind_entry *kinds;
 	uint64_t at_stamp; /* of the last event whose time and thread were written */
 	uint32_t at_thread;

@@ -5,6 +5,7 @@
   embedding.py --build DIR
 """
 
+import collections
 import ctypes
 import os
 import re
@@ -144,6 +145,45 @@ int main(int argc, char **argv)
 		tell_dump(at);
 	((void (*)(void))at)();
 	printf("%d\n", getpid());
+	return 0;
+}
+"""
+
+# Generated code at one address, which is another function's in each round; 100 calls of each.
+MOVER = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* push rbp; mov rbp, rsp; movabs rax, malloc; call rax; pop rbp; ret: the size is the caller's */
+static unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3 };
+static void *volatile block;
+int main(int argc, char **argv)
+{
+	unsigned char *at = mmap(0, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *(*volatile allocate)(size_t) = malloc;
+	char path[64];
+	memcpy(code + 6, (void *)&allocate, 8);
+	memcpy(at, code, sizeof(code));
+	memcpy(at + 4096, code, sizeof(code));
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	FILE *map = fopen(path, "w");
+	fprintf(map, "%lx 1000 stays\n", (long)at + 4096);
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		fprintf(map, "%lx %zx moves_%d\n", (long)at, sizeof(code), i % 3);
+		fflush(map);
+		for (int k = 0; k < 100; k++) {
+			free(((void *(*)(size_t))at)(1000 * (i + 1)));
+			((void *(*)(size_t))(at + 4096))(2);
+		}
+		for (int k = 0; argc > 2 && k < atoi(argv[2]); k++)
+			free(block = malloc(rand() % 50000));
+		usleep(200000); /* by then the recorder has seen them */
+	}
+	fclose(map);
+	unlink(path);
 	return 0;
 }
 """
@@ -395,6 +435,37 @@ def check_made(check, bench):
     check("made code, no file for perf: an address alone", re.search(r" 0x\w+: \?\?\?\n", answer), answer)
 
 
+def made_bytes(bench, *traces):
+    """Bytes and calls by function, of generated code, in all traces together."""
+    found = collections.Counter()
+    for trace in traces:
+        for value in "alloc_bytes", "alloc_objects":
+            text = subprocess.run([bench.converter, "-q", "--to=folded", f"--value={value}", bench.file(trace)],
+                                  check=True, capture_output=True, text=True).stdout
+            for line in text.splitlines():
+                function, number = line.rsplit(";", 1)[-1].rsplit(" ", 1)
+                if re.match(r"moves_|stays", function):
+                    found[function, value] += int(number)
+    return found
+
+
+def check_moving(check, bench):
+    """Code at an address where other code was before has its own name, and leaves the other's stacks alone."""
+    bench.record("moving.zst", bench.file("mover"), "7")
+    wanted = {("stays", "alloc_bytes"): 1400, ("stays", "alloc_objects"): 700}
+    for i in range(7):
+        for value, number in ("alloc_bytes", 100000 * (i + 1)), ("alloc_objects", 100):
+            wanted[f"moves_{i % 3}", value] = wanted.get((f"moves_{i % 3}", value), 0) + number
+    found = made_bytes(bench, "moving.zst")
+    check("moving code: each function has its own", found == wanted, str(found))
+    subprocess.run([bench.converter, "-q", "-o", bench.file("again.zst"), bench.file("moving.zst")], check=True)
+    check("moving code: in a copy of the trace", made_bytes(bench, "again.zst") == wanted)
+    bench.record("part.%n.zst", "--max-size=64k", "--rotate=99", bench.file("mover"), "7", "20000")
+    parts = [name for name in os.listdir(bench.path) if name.startswith("part.")]
+    found = made_bytes(bench, *parts)
+    check("moving code: in files that rotate", len(parts) > 2 and found == wanted, f"{parts} {found}")
+
+
 def main():
     build, check = harness.arguments(__doc__).build, harness.Checks()
     with harness.Scratch() as path:
@@ -407,7 +478,9 @@ def main():
         check_lost(check, bench)
         check_vdso(check, bench)
         check_many(check, bench)
+        bench.compile(MOVER, "mover")
         check_made(check, bench)
+        check_moving(check, bench)
         check_asked(check, bench)
     return check.status()
 

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "jit.h"
+#include "jit_growth.h"
 
 static char folder[] = "/tmp/test_jit.XXXXXX";
 static char map_path[64], dump_path[64];
@@ -243,6 +244,73 @@ static void test_damaged_dump(void **state)
 	}
 }
 
+static void append(const char *text)
+{
+	FILE *file = fopen(map_path, "ab");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void check_growth(const struct jit_growth *growth, uint64_t address, const char *name,
+			 const char *news)
+{
+	const char *found = jit_growth_find(growth, address), *new_name = jit_growth_news(growth, address);
+
+	if (name)
+		assert_string_equal(found, name);
+	else
+		assert_null(found);
+	if (news)
+		assert_string_equal(new_name, news);
+	else
+		assert_null(new_name);
+}
+
+/* Lines count from the look at which they are whole; a later one wins; many are sorted. */
+static void test_growth(void **state)
+{
+	struct jit_growth *growth = jit_growth_create(getpid(), 0);
+	char line[64];
+
+	(void)state;
+	assert_false(jit_growth_look(growth));
+	check_growth(growth, 0x1000, NULL, NULL);
+	append("1000 100 one\n2000 100 two\n1080 ");
+	assert_true(jit_growth_look(growth));
+	check_growth(growth, 0x1080, "one", "one");
+	assert_false(jit_growth_look(growth));
+	check_growth(growth, 0x1080, "one", NULL);
+	append("10 a name with blanks\nnonsense\n2000 0 empty\n");
+	assert_true(jit_growth_look(growth));
+	check_growth(growth, 0x1080, "a name with blanks", "a name with blanks");
+	check_growth(growth, 0x1090, "one", NULL);
+	check_growth(growth, 0x2000, "two", NULL);
+	for (unsigned i = 0; i < 20000; i++) {
+		snprintf(line, sizeof(line), "%x 10 made %u\n", 0x100000 + i % 5000 * 16, i);
+		append(line);
+		if (i % 3000 == 0)
+			assert_true(jit_growth_look(growth));
+	}
+	assert_true(jit_growth_look(growth));
+	check_growth(growth, 0x100000 + 16 * 4999, "made 19999", "made 19999");
+	check_growth(growth, 0x100000 + 16 * 1000, "made 16000", NULL);
+	check_growth(growth, 0x1080, "a name with blanks", NULL);
+	/* Written anew. */
+	save(map_path, "2000 100 again\n", strlen("2000 100 again\n"));
+	assert_true(jit_growth_look(growth));
+	check_growth(growth, 0x2000, "again", "again");
+	/* A line that never ends. */
+	for (unsigned i = 0; i < 3000; i++)
+		append("0123456789012345678901234567890123456789012345678901234567890123456789");
+	assert_false(jit_growth_look(growth));
+	append("\n3000 10 behind it\n");
+	assert_true(jit_growth_look(growth));
+	check_growth(growth, 0x3000, "behind it", "behind it");
+	jit_growth_destroy(growth);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +318,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_not_ours, clean),
 		cmocka_unit_test_teardown(test_dump, clean),
 		cmocka_unit_test_teardown(test_damaged_dump, clean),
+		cmocka_unit_test_teardown(test_growth, clean),
 	};
 
 	/* Keeps files of the user out of the tests. */
