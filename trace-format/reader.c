@@ -622,6 +622,7 @@ static void read_features(struct mst_reader *r, uint64_t features)
 	r->file.info.stacks = features & FEATURE_STACKS;
 	r->file.info.exact = features & FEATURE_EXACT;
 	r->file.info.pages = features & FEATURE_PAGES;
+	r->file.info.free_functions = features & FEATURE_FREE_FUNCTIONS;
 }
 
 /* The whole file is refused, so the problem names no place in it. */

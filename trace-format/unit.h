@@ -41,11 +41,12 @@ enum unit_type {
 
 /* Bits of the FILE unit's compatible features. */
 enum file_feature {
-	FEATURE_NAMES = 1,        /* there are NAMES units, behind the last EVENTS unit */
-	FEATURE_INSTRUCTIONS = 2, /* EVENTS units have instruction counts */
-	FEATURE_PAGES = 4,        /* calls that map and unmap pages are in the trace */
-	FEATURE_STACKS = 8,       /* stack depths are recorded */
-	FEATURE_EXACT = 16,       /* blocks, stacks and counts are those that Massif would have seen */
+	FEATURE_NAMES = 1,           /* there are NAMES units, behind the last EVENTS unit */
+	FEATURE_INSTRUCTIONS = 2,    /* EVENTS units have instruction counts */
+	FEATURE_PAGES = 4,           /* calls that map and unmap pages are in the trace */
+	FEATURE_STACKS = 8,          /* stack depths are recorded */
+	FEATURE_FREE_FUNCTIONS = 32, /* a FREE record is of the function that belongs to the block */
+	FEATURE_EXACT = 16,          /* blocks, stacks and counts are those that Massif would have seen */
 };
 
 /* Where a FILE unit's fields have the bits that a reader must know, and those that it may ignore. */

@@ -64,7 +64,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	w->recoded = options->recoded;
 	w->counted = info->instructions;
 	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
-		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0);
+		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0) |
+		      (info->free_functions ? FEATURE_FREE_FUNCTIONS : 0);
 	/* Later the bit could not be set. */
 	if (options->stream)
 		w->features |= FEATURE_NAMES;

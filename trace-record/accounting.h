@@ -27,8 +27,29 @@ static inline int account_alloc(struct tracee *t, uint32_t kind, uint64_t addres
 	return mst_writer_alloc(t->writer, kind, &block.ordinal);
 }
 
-/* The block at an address goes. NOT_PLAIN: a custom block is there, or none in the table. */
-static inline int account_free(struct tracee *t, uint64_t address)
+/* Where the last block at an address is remembered, as long as no other address needs the place. */
+static inline struct freed_block *freed_place(struct tracee *t, uint64_t address)
+{
+	return &t->freed[(address >> 4) % FREED_BLOCKS];
+}
+
+/* A block that has left the table goes, by a function whose kind is `call`, without a stack. */
+int account_judged(struct tracee *tracee, struct block block, const struct mst_kind *call);
+
+/* Whether a plain free or delete is the right one for blocks of the kind, at a glance. */
+static inline bool is_right(const struct mst_kind *kind, uint8_t op, uint64_t size)
+{
+	if (op == MST_OP_FREE)
+		return kind->op != MST_OP_NEW && kind->op != MST_OP_NEW_ARRAY;
+	return kind->op == (op == MST_OP_DELETE ? MST_OP_NEW : MST_OP_NEW_ARRAY) && !kind->align_log2 &&
+	       (size == 0 || size == kind->size);
+}
+
+/*
+ * The block at an address goes, by free or delete (`op`), which was given a size, or 0. NOT_PLAIN: a custom block is there,
+ * or none in the table.
+ */
+static inline int account_free(struct tracee *t, uint64_t address, uint8_t op, uint64_t size)
 {
 	struct block block;
 
@@ -36,6 +57,9 @@ static inline int account_free(struct tracee *t, uint64_t address)
 		return NOT_PLAIN;
 	if (__builtin_expect(!blocks_take(&t->blocks, address, &block), 0))
 		return NOT_PLAIN;
+	*freed_place(t, address) = (struct freed_block){ address, block };
+	if (__builtin_expect(!is_right(mst_writer_kind_at(t->writer, block.kind), op, size), 0))
+		return account_judged(t, block, &(struct mst_kind){ .op = op, .size = size, .cap = size });
 	return mst_writer_free(t->writer, block.kind, block.ordinal);
 }
 

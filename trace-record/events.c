@@ -177,6 +177,8 @@ static int define_kind(struct tracee *t, const struct consumer_event *e, uint32_
 
 	if (e->flags & SHM_OVERFLOW)
 		k.flags |= MST_KIND_OVERFLOW;
+	if (e->flags & SHM_INVALID)
+		k.flags |= MST_KIND_INVALID;
 	if (is_aligned_op(e))
 		k.flags |= MST_KIND_ALIGNED;
 	if (e->flags & SHM_USABLE && e->usable >= e->size) {
@@ -334,8 +336,24 @@ static int write_realloc(struct tracee *t, struct consumer *consumer, const stru
 		return mst_writer_free_by(t->writer, old.kind, old.ordinal, block.kind);
 	if ((err = mst_writer_resize(t->writer, old.kind, old.ordinal, block.kind, &block.ordinal)))
 		return err;
+	if (known && e->address != e->old)
+		*freed_place(t, e->old) = (struct freed_block){ e->old, old };
 	customs_cover(&t->customs, e->address);
 	return blocks_add(&t->blocks, e->address, block) == BLOCKS_NO_MEMORY ? MST_ERR_NOMEM : 0;
+}
+
+/* The marker before the free of an address whose last block is gone, if that is remembered. */
+static int mark_freed_before(struct tracee *t, uint64_t address)
+{
+	const struct freed_block *const freed = freed_place(t, address);
+	const struct mst_kind k = { .op = MST_OP_FREED_BEFORE };
+	uint32_t kind;
+	int err;
+
+	if (!address || freed->address != address)
+		return 0;
+	err = mst_writer_kind(t->writer, &k, &kind);
+	return err ? err : mst_writer_failed_resize(t->writer, freed->block.kind, freed->block.ordinal, kind);
 }
 
 /*
@@ -350,26 +368,58 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 	if (customs_covered(&t->customs, address) && take_block(t, address, freed))
 		return 0;
 	if (!customs_take(&t->customs, address, freed)) {
-		if (take_block(t, address, freed))
+		if (take_block(t, address, freed)) {
+			*freed_place(t, address) = (struct freed_block){ address, *freed };
 			return 0;
+		}
 		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
 		t->counts.unknown_frees++;
-		return 0;
+		return mark_freed_before(t, address);
 	}
 	if (take_block(t, address, &block) && customs_add_covering(&t->customs, address, block) != 0)
 		return MST_ERR_NOMEM;
 	return 0;
 }
 
-static inline int write_free(struct tracee *t, uint64_t address)
+int account_judged(struct tracee *t, struct block block, const struct mst_kind *call)
 {
+	uint32_t kind;
+
+	/* Without room for its kind the block is freed all the same. */
+	if (mst_kind_is_freed_by(mst_writer_kind_at(t->writer, block.kind), call) ||
+	    mst_writer_kind(t->writer, call, &kind))
+		return mst_writer_free(t->writer, block.kind, block.ordinal);
+	return mst_writer_free_by(t->writer, block.kind, block.ordinal, kind);
+}
+
+/* The kind of a free, with or without its stack. */
+static struct mst_kind free_kind(const struct consumer_event *e)
+{
+	const uint64_t size = e->flags & SHM_USABLE ? e->usable : 0;
+
+	return (struct mst_kind){
+		.op = e->op == SHM_OP_FREE           ? MST_OP_FREE
+		      : e->op == SHM_OP_DELETE       ? MST_OP_DELETE
+		      : e->op == SHM_OP_DELETE_ARRAY ? MST_OP_DELETE_ARRAY
+						     : e->op,
+		.flags = e->flags & SHM_OVERFLOW ? MST_KIND_ANY_FREE : 0,
+		.align_log2 = e->align_log2,
+		.size = size,
+		.cap = size,
+	};
+}
+
+/* A free without its stack. */
+static int write_free(struct tracee *t, const struct consumer_event *e)
+{
+	const struct mst_kind call = free_kind(e);
 	struct block block;
-	int err = account_free(t, address);
+	int err = call.flags || call.align_log2 ? NOT_PLAIN : account_free(t, e->address, call.op, call.size);
 
 	if (__builtin_expect(err != NOT_PLAIN, 1))
 		return err;
-	err = take_freed(t, address, &block);
-	return err ? err : mst_writer_free(t->writer, block.kind, block.ordinal);
+	err = take_freed(t, e->address, &block);
+	return err ? err : account_judged(t, block, &call);
 }
 
 /* The block that a request means: a custom one if there is any, else malloc's. Under Valgrind the newest, as for Massif. */
@@ -437,14 +487,14 @@ static int write_custom(struct tracee *t, struct consumer *consumer, const struc
 /* A free with its stack. */
 static int write_free_by(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
-	struct mst_kind k = { .op = e->op };
+	struct mst_kind k = free_kind(e);
 	struct block block;
 	uint32_t kind;
 	int err;
 
 	/* Without room for its stack the block is freed all the same. */
 	if (stack_of(t, consumer, e, &k.stack) || mst_writer_kind(t->writer, &k, &kind))
-		return write_free(t, e->address);
+		return write_free(t, e);
 	err = take_freed(t, e->address, &block);
 	return err ? err : mst_writer_free_by(t->writer, block.kind, block.ordinal, kind);
 }
@@ -542,7 +592,9 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 	}
 	if (e->op == SHM_OP_THREAD)
 		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &consumer->thread);
-	if (e->op == MST_OP_FREE)
+	if (e->op == SHM_OP_DELETE || e->op == SHM_OP_DELETE_ARRAY)
+		return write_free(t, e);
+	if (e->op == MST_OP_FREE || e->op == MST_OP_DELETE || e->op == MST_OP_DELETE_ARRAY)
 		return write_free_by(t, consumer, e);
 	if (e->op == MST_OP_FREELIKE)
 		return write_freelike_by(t, consumer, e);
@@ -561,7 +613,7 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 static inline int write_event(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	if (e->op == SHM_OP_FREE)
-		return write_free(t, e->address);
+		return write_free(t, e);
 	if (__builtin_expect(e->op == MST_OP_MALLOC || e->op == MST_OP_NEW, 1))
 		return write_alloc(t, consumer, e);
 	return write_other(t, consumer, e);

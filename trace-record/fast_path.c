@@ -20,6 +20,13 @@ static inline bool is_plain_free(uint64_t head)
 	return (uint16_t)(head & ~((uint64_t)SHM_STAMPED << 8)) == SHM_OP_FREE;
 }
 
+/* Also with the size that it was given. */
+static inline bool is_plain_delete(uint64_t head)
+{
+	return (SHM_OP(head) == SHM_OP_DELETE || SHM_OP(head) == SHM_OP_DELETE_ARRAY) &&
+	       !(SHM_FLAGS(head) & ~(SHM_STAMPED | SHM_USABLE));
+}
+
 static inline bool is_plain_alloc(uint64_t head)
 {
 	return SHM_OP(head) < 32 && PLAIN_OPS >> SHM_OP(head) & 1 && !(SHM_FLAGS(head) & ~SHM_STAMPED);
@@ -100,7 +107,15 @@ int64_t tracee_run(struct tracee *t, struct consumer *consumer, const struct clo
 			set_time(t, consumer, clock);
 		}
 		if (is_plain_free(head)) {
-			err = account_free(t, SHM_VALUE(head));
+			err = account_free(t, SHM_VALUE(head), MST_OP_FREE, 0);
+		} else if (is_plain_delete(head)) {
+			const bool sized = SHM_FLAGS(head) & SHM_USABLE;
+
+			err = account_free(t, SHM_VALUE(head),
+					   SHM_OP(head) == SHM_OP_DELETE ? MST_OP_DELETE
+									 : MST_OP_DELETE_ARRAY,
+					   sized ? *operand : 0);
+			operand += sized;
 		} else {
 			err = fast_alloc(t, consumer, head, *operand);
 			operand += plain_operands(head);

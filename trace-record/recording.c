@@ -77,6 +77,7 @@ static struct mst_file_info file_info(const struct session *s, const struct reco
 		.sample_bytes = capture->sample_bytes,
 		.instructions = capture->instructions || capture->exact,
 		.stacks = s->family.shm->stacks,
+		.free_functions = true,
 		.pages = capture->pages,
 		.exact = capture->exact,
 		.recorder = "msrec " MSREC_VERSION,

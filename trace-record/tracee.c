@@ -22,8 +22,9 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 	t->at_thread = MST_NONE;
 	t->batch = INT64_MAX;
 	t->kinds = calloc(1u << KIND_CACHE_BITS, sizeof(*t->kinds));
+	t->freed = calloc(FREED_BLOCKS, sizeof(*t->freed));
 	t->consumers = calloc(SHM_RINGS, sizeof(*t->consumers));
-	if (!t->kinds || !t->consumers || frames_init(&t->frames) != 0) {
+	if (!t->kinds || !t->freed || !t->consumers || frames_init(&t->frames) != 0) {
 		tracee_destroy(t);
 		return NULL;
 	}
@@ -68,6 +69,7 @@ void tracee_destroy(struct tracee *t)
 	generated_finish(&t->generated);
 	generated_finish(&t->former);
 	free(t->kinds);
+	free(t->freed);
 	free(t->consumers);
 	free(t);
 }

@@ -17,6 +17,14 @@
 
 #define KIND_CACHE_BITS 13
 
+#define FREED_BLOCKS 4096u
+
+/* A block that was freed. */
+struct freed_block {
+	uint64_t address; /* 0: none */
+	struct block block;
+};
+
 #define TIME_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: stamps so near are one time */
 
 /* The kind of a plain call, remembered. */
@@ -61,11 +69,12 @@ struct tracee {
 	/* What they led to. */
 	struct blocks blocks;
 	struct customs customs;
-	struct page_state *pages; /* NULL: pages are not recorded, or there will be no other file */
-	uint64_t mapped;          /* bytes, by the program's own mmap */
-	uint64_t stranded;        /* blocks without an address, from before a fork */
-	uint64_t instructions;    /* executed by the process so far, where they are counted */
-	bool exited;              /* the exit handlers are done */
+	struct freed_block *freed; /* the last ones, FREED_BLOCKS places by address */
+	struct page_state *pages;  /* NULL: pages are not recorded, or there will be no other file */
+	uint64_t mapped;           /* bytes, by the program's own mmap */
+	uint64_t stranded;         /* blocks without an address, from before a fork */
+	uint64_t instructions;     /* executed by the process so far, where they are counted */
+	bool exited;               /* the exit handlers are done */
 	struct fork_states forks;
 	struct tracee_counts counts;
 

@@ -196,6 +196,9 @@ static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
 {
 	const bool has_stack = resized || x->kinds[by].op < MST_OP_IMPLIED_FREE;
 
+	/* It stands for its function alone. */
+	if (!resized && mst_op_is_free(x->kinds[by].op) && x->kinds[by].stack == MST_ROOT_STACK)
+		return do_free(x, old, 1);
 	if (is_counted(x, old) && !is_overlooked(x, old, resized ? by : MST_NONE)) {
 		struct values *v;
 

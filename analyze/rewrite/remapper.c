@@ -46,8 +46,12 @@ int remapper_look(struct remapper *remapper)
 
 static int define_kind(struct remapper *remapper, struct mst_kind kind, uint32_t *id)
 {
-	const int err = mst_remap_stack(remapper->remap, kind.stack, &kind.stack);
+	int err = 0;
 
+	if (remapper_drops(remapper, REMAPPER_FREE_STACKS) && mst_op_is_free(kind.op))
+		kind.stack = MST_ROOT_STACK;
+	else
+		err = mst_remap_stack(remapper->remap, kind.stack, &kind.stack);
 	if (kind.op == MST_OP_EXIT) {
 		kind.size -=
 			kind.size < remapper->null_frees_before ? kind.size : remapper->null_frees_before;

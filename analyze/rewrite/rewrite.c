@@ -136,8 +136,11 @@ static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kin
 /* Returns the call's kind. MST_NONE: the call only carries a stack, which is dropped. */
 static uint32_t call_of(const struct rewrite *w, const struct mst_event *e)
 {
+	const struct mst_kind *kinds = w->remapper.kinds;
 	const bool dropped = e->type == MST_EVENT_FREE && e->kind != MST_NONE &&
-			     drops(w, REMAPPER_FREE_STACKS) && mst_op_is_free(w->remapper.kinds[e->kind].op);
+			     drops(w, REMAPPER_FREE_STACKS) && mst_op_is_free(kinds[e->kind].op) &&
+			     (!mst_reader_info(w->remapper.reader)->free_functions ||
+			      mst_kind_is_freed_by(&kinds[e->old_kind], &kinds[e->kind]));
 
 	return dropped ? MST_NONE : e->kind;
 }

@@ -133,7 +133,7 @@ static __attribute__((noinline)) void record(const struct call *call, unsigned d
 	if (depth)
 		record(call, depth - 1);
 	else if (call->op == MST_OP_FREE)
-		recorder_free(call->old, CALLER_REGS());
+		recorder_free(&(const struct call){ .op = MST_OP_FREE, .result = call->old }, CALLER_REGS());
 	else
 		recorder_alloc(call, CALLER_REGS());
 	__asm__ volatile("" ::: "memory"); /* no tail call */

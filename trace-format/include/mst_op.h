@@ -36,7 +36,9 @@ enum mst_op {
 
 	/* Frees a block: free, delete and their like, when their stack is recorded. */
 	MST_OP_FREE = 17,
-	MST_OP_FREELIKE = 18, /* the same of a request: a custom block goes */
+	MST_OP_FREELIKE = 18,     /* the same of a request: a custom block goes */
+	MST_OP_DELETE = 19,       /* operator delete, all forms */
+	MST_OP_DELETE_ARRAY = 20, /* operator delete[], all forms */
 
 	/* Markers: no block comes or goes. */
 	MST_OP_IMPLIED_FREE = 32, /* the address was allocated again, its free is unknown */
@@ -68,6 +70,9 @@ enum mst_op {
 	MST_OP_PAGE_MOST = 55,   /* initial state: the most such records at one time */
 	MST_OP_PAGE_LAST = 56,   /* of a later revision: it has an address */
 
+	/* A marker: the next free is of a block that was freed before. */
+	MST_OP_FREED_BEFORE = 57,
+
 	MST_OP_COUNT = 64 /* numbers at or above this are invalid */
 };
 
@@ -83,7 +88,7 @@ static inline int mst_op_is_custom(unsigned op)
 /* Whether the operation is nothing but a free, and so stands for the stack of one. */
 static inline int mst_op_is_free(unsigned op)
 {
-	return op == MST_OP_FREE || op == MST_OP_FREELIKE;
+	return op >= MST_OP_FREE && op <= MST_OP_DELETE_ARRAY;
 }
 
 /* Whether events of the operation are markers about pages, which have an address. */

@@ -146,12 +146,15 @@ void mst_writer_instructions(struct mst_writer *w, uint64_t count);
  */
 int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *ordinal);
 int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t ordinal);
-/* Freed by another call than free: `call` is a kind without block (MST_OP_REALLOC_FREE ...). */
+/*
+ * Freed by a call with a kind: its stack is known, or it is not the function that belongs to the block; `call` is a
+ * kind without block (MST_OP_FREE, MST_OP_REALLOC_FREE ...).
+ */
 int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t ordinal, uint32_t call);
 /* One event: the old block goes, the new one comes. */
 int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordinal, uint32_t kind,
 		      uint64_t *ordinal);
-/* A realloc that failed: the old block stays. */
+/* A realloc that failed: the old block stays. With MST_OP_FREED_BEFORE the block is gone. */
 int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordinal, uint32_t kind);
 /* A call that changed nothing: it failed, or `kind` is a marker. */
 int mst_writer_call(struct mst_writer *w, uint32_t kind);

@@ -130,8 +130,10 @@ enum mst_kind_flag {
 	 * whose allocation is unknown. memusage doesn't see these calls.
 	 */
 	MST_KIND_ALIGNED = 2,
-	MST_KIND_USABLE = 4, /* `usable` is known */
-	MST_KIND_FAILED = 8, /* the call of a marker (mmap and its like) failed */
+	MST_KIND_USABLE = 4,    /* `usable` is known */
+	MST_KIND_FAILED = 8,    /* the call of a marker (mmap and its like) failed */
+	MST_KIND_ANY_FREE = 16, /* of a free: which function made it is not known */
+	MST_KIND_INVALID = 32,  /* of a call that gave nothing: the alignment was refused (EINVAL) */
 };
 
 struct mst_kind {
@@ -139,7 +141,7 @@ struct mst_kind {
 	uint8_t flags;      /* enum mst_kind_flag */
 	uint8_t align_log2; /* requested alignment, 0 = none requested */
 	uint32_t stack;
-	uint64_t size; /* bytes requested */
+	uint64_t size; /* bytes requested; of a free, what the program said that the block had, 0: nothing */
 	/*
 	 * The largest size requested along the chain of reallocs that led to this block, itself included: cap
 	 * >= size. Massif leaves a block in place when it shrinks, so the block takes cap rounded up.
@@ -147,6 +149,13 @@ struct mst_kind {
 	uint64_t cap;
 	uint64_t usable; /* with MST_KIND_USABLE: bytes that the allocator gave, at least size; else 0 */
 };
+
+/*
+ * Whether a free (mst_op_is_free(call->op)) is the one that blocks of a kind are meant for: free() for malloc's, delete
+ * for new's, delete[] for new[]'s, with their size and alignment where it is given them. True also where that is not
+ * known: the block or the function is unknown, or the block is a custom one.
+ */
+bool mst_kind_is_freed_by(const struct mst_kind *block, const struct mst_kind *call);
 
 struct mst_stack {
 	uint32_t parent; /* the stack of the next outer frame; MST_ROOT_STACK at the outermost */
@@ -236,6 +245,7 @@ struct mst_file_info {
 	bool stacks;          /* markers or SP changes give the depth of stacks, if it is ever above 0 */
 	bool pages;           /* calls that map and unmap pages are in the trace */
 	bool exact; /* the program ran under Valgrind: addresses, sizes and counts are those of Massif */
+	bool free_functions; /* which functions freed blocks is recorded: a free without a call is the right one's */
 	bool initial_state;   /* the trace begins with an initial state */
 	uint64_t begin_ns;    /* of the initial state, since time 0; 0 without one */
 	const char *recorder; /* program and version that wrote the trace */
@@ -435,8 +445,12 @@ uint64_t mst_reader_peak_resident(const struct mst_reader *reader);
 /* ---- events of a chunk ---- */
 
 enum mst_event_type {
-	MST_EVENT_ALLOC,  /* a block of `kind` came */
-	MST_EVENT_FREE,   /* a block of `old_kind` went; `kind` = the call that freed it, or MST_NONE */
+	MST_EVENT_ALLOC, /* a block of `kind` came */
+	/*
+	 * A block of `old_kind` went; `kind` = the call that freed it, or MST_NONE: its stack is not recorded, and the
+	 * function is the right one, if the trace records functions.
+	 */
+	MST_EVENT_FREE,
 	MST_EVENT_RESIZE, /* a block of `old_kind` became one of `kind` */
 	/*
 	 * No block changed: a failed call or a marker of `kind`; `old_kind` = what a failed realloc kept, or

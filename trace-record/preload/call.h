@@ -9,14 +9,16 @@
 
 #include "mst_op.h"
 
-/* One successful or failed allocating call, or a client request about a custom block. */
+/* One successful or failed allocating call, a free of `result`, or a client request about a custom block. */
 struct call {
 	enum mst_op op;
 	uint8_t align_log2; /* requested alignment; 0 = none */
-	bool overflow;      /* refused because a product overflowed; `size` is the wrapped product */
+	/* Refused because a product overflowed; `size` is the wrapped product. Of a free: its function is not known. */
+	bool overflow;
+	bool invalid;       /* refused because of the alignment */
 	const void *result; /* NULL = failed, or freed (MST_OP_REALLOC_FREE) */
 	const void *old;    /* the block given to a realloc */
-	size_t size;
+	size_t size;        /* of a free: that the program gave; 0: none */
 };
 
 /* log2 of the alignment that the allocator keeps: the next power of two. */

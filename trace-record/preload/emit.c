@@ -118,6 +118,8 @@ __attribute__((noinline)) void emit_call(struct thread *t, const struct call *ca
 		flags |= SHM_FAILED;
 	if (call->overflow)
 		flags |= SHM_OVERFLOW;
+	if (call->invalid)
+		flags |= SHM_INVALID;
 	if (call->op == MST_OP_RESIZEINPLACE && the_process.options.free_stacks)
 		flags |= SHM_FREE_STACK;
 	if (!emit_losses(t) || (t->stack->emitted != t->stack->n_nodes && !emit_nodes(t)) ||
@@ -134,16 +136,35 @@ void emit_full_call(struct thread *t, const struct call *call, size_t usable, co
 	emit_end_extras(t, count);
 }
 
-void emit_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
+/* A free without its stack. */
+static bool emit_bare_free(struct thread *t, const struct call *call)
+{
+	const uint64_t address = (uintptr_t)call->result;
+	uint64_t operands[2], *w = operands;
+	uint8_t flags =
+		(uint8_t)((call->overflow ? SHM_OVERFLOW : 0) | (shm_is_wide(address) ? SHM_WIDE : 0));
+
+	if (call->align_log2) {
+		flags |= SHM_ALIGNED;
+		*w++ = call->align_log2;
+	}
+	if (call->size) {
+		flags |= SHM_USABLE;
+		*w++ = call->size;
+	}
+	return emit_record(t, shm_head((uint8_t)emit_free_op(call->op), flags, address), address, operands,
+			   (unsigned)(w - operands));
+}
+
+void emit_free(struct thread *t, const struct call *call, const struct unwind_regs *regs)
 {
 	const uint64_t count = emit_extras(t, regs ? regs->sp : 0);
+	struct call with_stack = *call;
 
+	with_stack.size = 0;
 	if (the_process.options.free_stacks)
-		emit_call(t,
-			  &(const struct call){ .op = op == SHM_OP_FREE ? MST_OP_FREE : MST_OP_FREELIKE,
-						.result = p },
-			  0, unwind_capture(t->stack, regs));
-	else if (!emit_losses(t) || !emit_value(t, op, 0, (uintptr_t)p, NULL))
+		emit_call(t, &with_stack, call->size, unwind_capture(t->stack, regs));
+	else if (!emit_losses(t) || !emit_bare_free(t, call))
 		ring_lose(&t->out);
 	emit_end_extras(t, count);
 }

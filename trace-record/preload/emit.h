@@ -39,8 +39,17 @@ void emit_call(struct thread *t, const struct call *call, size_t usable, uint64_
 /* The same with the stack at `regs`, and the extras. */
 void emit_full_call(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs);
 
-/* A free: `op` is SHM_OP_FREE or SHM_OP_FREELIKE. Without `regs`, which the stacks of frees need, no depth is measured. */
-void emit_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs);
+/* A free. Without `regs`, which the stacks of frees need, no depth is measured. */
+void emit_free(struct thread *t, const struct call *call, const struct unwind_regs *regs);
+
+/* The op of a free whose stack is not recorded. */
+static inline enum shm_op emit_free_op(enum mst_op op)
+{
+	return op == MST_OP_FREE           ? SHM_OP_FREE
+	       : op == MST_OP_DELETE       ? SHM_OP_DELETE
+	       : op == MST_OP_DELETE_ARRAY ? SHM_OP_DELETE_ARRAY
+					   : SHM_OP_FREELIKE;
+}
 
 /*
  * Extras: the depth of the stack and the count of instructions, each a record before that of the event, if they are
@@ -65,6 +74,19 @@ static inline bool emit_plain_address(struct thread *t, enum shm_op op, const vo
 	if (__builtin_expect(!w || shm_is_wide((uintptr_t)p), 0))
 		return false;
 	ring_put(&t->out, w, shm_head((uint8_t)op, 0, (uintptr_t)p), NULL, 0);
+	return true;
+}
+
+/* A free, if its record is plain: without alignment, of a known function; else nothing is done. */
+static inline bool emit_plain_free(struct thread *t, enum mst_op op, const void *p, size_t size)
+{
+	uint64_t *const w = ring_reserve_plain(&t->out);
+	const uint64_t given = size;
+
+	if (__builtin_expect(!w || shm_is_wide((uintptr_t)p), 0))
+		return false;
+	ring_put(&t->out, w, shm_head((uint8_t)emit_free_op(op), size ? SHM_USABLE : 0, (uintptr_t)p), &given,
+		 size != 0);
 	return true;
 }
 

@@ -145,22 +145,22 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 }
 
 /* Records a free. True if the real function must be called. */
-static inline bool freeing(void *p, const struct unwind_regs *regs)
+static inline bool freeing(const struct call *call, const struct unwind_regs *regs)
 {
 	if (!ready())
 		return false;
-	if (!p) {
+	if (!call->result) {
 		recorder_null_free();
 		return false;
 	}
-	if (next_arena_owns(p))
+	if (next_arena_owns(call->result))
 		return false;
-	recorder_free(p, regs);
+	recorder_free(call, regs);
 	return !next_ending;
 }
 
 /* freeing() where the record is plain, inlined; false: nothing is done. */
-static inline bool free_plain(void *p)
+static inline bool free_plain(enum mst_op op, void *p, size_t size)
 {
 	struct thread *const t = thread_known();
 	bool emitted;
@@ -168,28 +168,36 @@ static inline bool free_plain(void *p)
 	if (__builtin_expect(!t || t->inside != OUTSIDE, 0))
 		return false;
 	thread_begin_event(t);
-	emitted = emit_plain_address(t, SHM_OP_FREE, p);
+	emitted = emit_plain_free(t, op, p, size);
 	fork_barrier_pass(t, OUTSIDE);
 	return emitted;
 }
 
 void interpose_free(void *p)
 {
-	if (p && !next_arena_owns(p) && !next_ending && free_plain(p))
+	if (p && !next_arena_owns(p) && !next_ending && free_plain(MST_OP_FREE, p, 0))
 		next.free(p);
-	else if (freeing(p, CALLER_REGS()))
+	else if (freeing(&(struct call){ .op = MST_OP_FREE, .result = p }, CALLER_REGS()))
+		next.free(p);
+}
+
+void interpose_delete(enum mst_op op, void *p, size_t size)
+{
+	if (p && !next_arena_owns(p) && !next_ending && free_plain(op, p, size))
+		next.free(p);
+	else if (freeing(&(struct call){ .op = op, .result = p, .size = size }, CALLER_REGS()))
 		next.free(p);
 }
 
 EXPORT void cfree(void *p)
 {
-	if (freeing(p, CALLER_REGS()))
+	if (freeing(&(struct call){ .op = MST_OP_FREE, .result = p }, CALLER_REGS()))
 		next.free(p);
 }
 
 EXPORT void free_sized(void *p, size_t size)
 {
-	if (!freeing(p, CALLER_REGS()))
+	if (!freeing(&(struct call){ .op = MST_OP_FREE, .result = p, .size = size }, CALLER_REGS()))
 		return;
 	if (next.free_sized)
 		next.free_sized(p, size);
@@ -199,7 +207,11 @@ EXPORT void free_sized(void *p, size_t size)
 
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
 {
-	if (!freeing(p, CALLER_REGS()))
+	if (!freeing(&(struct call){ .op = MST_OP_FREE,
+				     .align_log2 = align_log2_of(align),
+				     .result = p,
+				     .size = size },
+		     CALLER_REGS()))
 		return;
 	if (next.free_aligned_sized)
 		next.free_aligned_sized(p, align, size);
@@ -216,6 +228,7 @@ EXPORT void *memalign(size_t align, size_t size)
 	p = next.memalign(align, size);
 	recorder_alloc(&(struct call){ .op = MST_OP_MEMALIGN,
 				       .align_log2 = align_log2_of(align),
+				       .invalid = !p && errno == EINVAL,
 				       .result = p,
 				       .size = size },
 		       CALLER_REGS());
@@ -231,6 +244,7 @@ EXPORT int posix_memalign(void **result, size_t align, size_t size)
 	err = next.posix_memalign(result, align, size);
 	recorder_alloc(&(struct call){ .op = MST_OP_POSIX_MEMALIGN,
 				       .align_log2 = align_log2_of(align),
+				       .invalid = err == EINVAL,
 				       .result = err ? NULL : *result,
 				       .size = size },
 		       CALLER_REGS());
@@ -246,6 +260,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	p = next.aligned_alloc(align, size);
 	recorder_alloc(&(struct call){ .op = MST_OP_ALIGNED_ALLOC,
 				       .align_log2 = align_log2_of(align),
+				       .invalid = !p && errno == EINVAL,
 				       .result = p,
 				       .size = size },
 		       CALLER_REGS());

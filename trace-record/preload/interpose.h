@@ -8,9 +8,14 @@
 
 #include <stddef.h>
 
+#include "mst_op.h"
+
 void *interpose_malloc(size_t size);
 void *interpose_calloc(size_t n, size_t size);
 void *interpose_realloc(void *old, size_t size);
 void interpose_free(void *p);
+
+/* As free(), of operator delete (`op`), which was given a size, or 0. */
+void interpose_delete(enum mst_op op, void *p, size_t size);
 
 #endif

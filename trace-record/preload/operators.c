@@ -142,7 +142,11 @@ static inline __attribute__((always_inline)) void *new_plain(enum mst_op op, siz
 		return p;                                                                                    \
 	}
 
-#define DELETE(name, params, args)                                                                           \
+/*
+ * `size_` and `align_` are 0 or the parameters of that name. Where the program replaces some of the operators, one may be made
+ * of another: which function the block belongs to is not known then.
+ */
+#define DELETE(name, op_, size_, align_, params, args)                                                       \
 	EXPORT void name params;                                                                             \
 	EXPORT void name params                                                                              \
 	{                                                                                                    \
@@ -150,11 +154,20 @@ static inline __attribute__((always_inline)) void *new_plain(enum mst_op op, siz
 		void(*const function) params = known->function;                                              \
 		bool outermost;                                                                              \
                                                                                                              \
-		if (known->plain && the_process.options.plain) {                                             \
-			interpose_free(p);                                                                   \
+		if (__builtin_constant_p(align_) && known->plain && the_process.options.plain) {             \
+			interpose_delete(op_, p, size_);                                                     \
 			return;                                                                              \
 		}                                                                                            \
-		outermost = p && !thread_frees_unsampled(p) && recorder_delete_enter(p, CALLER_REGS());      \
+		outermost = p && !thread_frees_unsampled(p) &&                                               \
+			    recorder_delete_enter(                                                           \
+				    known->plain ? &(struct call){ .op = op_,                                \
+								   .align_log2 = align_log2_of(align_),      \
+								   .result = p,                              \
+								   .size = size_ }                           \
+						 : &(struct call){ .op = MST_OP_FREE,                        \
+								   .overflow = true,                         \
+								   .result = p },                            \
+				    CALLER_REGS());                                                          \
 		if (function)                                                                                \
 			function args;                                                                       \
 		else                                                                                         \
@@ -175,15 +188,19 @@ NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, MST_OP_NEW, align, (size_t size, size_t 
 NEW(_ZnamSt11align_val_tRKSt9nothrow_t, MST_OP_NEW_ARRAY, align, (size_t size, size_t align, const void *tag),
     (size, align, tag))
 
-DELETE(_ZdlPv, (void *p), (p))
-DELETE(_ZdaPv, (void *p), (p))
-DELETE(_ZdlPvm, (void *p, size_t size), (p, size))
-DELETE(_ZdaPvm, (void *p, size_t size), (p, size))
-DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
-DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *tag), (p, tag))
-DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align), (p, align))
-DELETE(_ZdaPvSt11align_val_t, (void *p, size_t align), (p, align))
-DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), (p, size, align))
-DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), (p, size, align))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, const void *tag), (p, align, tag))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, const void *tag), (p, align, tag))
+DELETE(_ZdlPv, MST_OP_DELETE, 0, 0, (void *p), (p))
+DELETE(_ZdaPv, MST_OP_DELETE_ARRAY, 0, 0, (void *p), (p))
+DELETE(_ZdlPvm, MST_OP_DELETE, size, 0, (void *p, size_t size), (p, size))
+DELETE(_ZdaPvm, MST_OP_DELETE_ARRAY, size, 0, (void *p, size_t size), (p, size))
+DELETE(_ZdlPvRKSt9nothrow_t, MST_OP_DELETE, 0, 0, (void *p, const void *tag), (p, tag))
+DELETE(_ZdaPvRKSt9nothrow_t, MST_OP_DELETE_ARRAY, 0, 0, (void *p, const void *tag), (p, tag))
+DELETE(_ZdlPvSt11align_val_t, MST_OP_DELETE, 0, align, (void *p, size_t align), (p, align))
+DELETE(_ZdaPvSt11align_val_t, MST_OP_DELETE_ARRAY, 0, align, (void *p, size_t align), (p, align))
+DELETE(_ZdlPvmSt11align_val_t, MST_OP_DELETE, size, align, (void *p, size_t size, size_t align),
+       (p, size, align))
+DELETE(_ZdaPvmSt11align_val_t, MST_OP_DELETE_ARRAY, size, align, (void *p, size_t size, size_t align),
+       (p, size, align))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, MST_OP_DELETE, 0, align, (void *p, size_t align, const void *tag),
+       (p, align, tag))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, MST_OP_DELETE_ARRAY, 0, align,
+       (void *p, size_t align, const void *tag), (p, align, tag))

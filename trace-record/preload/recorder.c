@@ -227,30 +227,31 @@ void recorder_moving(const void *old)
 
 /* ---- frees ---- */
 
-static void release(uint8_t op, const void *p, const struct unwind_regs *regs)
+static void release(const struct call *call, const struct unwind_regs *regs)
 {
 	struct thread *t = innermost_or_lose();
 	uint8_t inside;
 
-	if (!t || (t->inside == IN_DELETE && p == t->cxx.deleting))
+	if (!t || (t->inside == IN_DELETE && call->result == t->cxx.deleting))
 		return;
 	inside = thread_begin_event(t);
-	emit_free(t, op, p, regs);
+	emit_free(t, call, regs);
 	fork_barrier_pass(t, inside);
 }
 
-void recorder_free(const void *p, const struct unwind_regs *regs)
+void recorder_free(const struct call *call, const struct unwind_regs *regs)
 {
-	if (sample_on && !sample_take(sample_key(p)))
+	if (sample_on && !sample_take(sample_key(call->result)))
 		return;
-	release(SHM_OP_FREE, p, regs);
+	release(call, regs);
 }
 
 void recorder_freelike(const void *p, const struct unwind_regs *regs)
 {
 	if (sample_on && !sample_take(sample_custom_key(p)))
 		return;
-	release(SHM_OP_FREELIKE, p, the_process.options.free_stacks ? regs : NULL);
+	release(&(struct call){ .op = MST_OP_FREELIKE, .result = p },
+		the_process.options.free_stacks ? regs : NULL);
 }
 
 /* In a sample the block before and the block after are independent. */
@@ -312,8 +313,9 @@ void recorder_new_leave(const void *result)
 	fork_barrier_pass(t, OUTSIDE);
 }
 
-bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
+bool recorder_delete_enter(const struct call *call, const struct unwind_regs *regs)
 {
+	const void *const p = call->result;
 	struct thread *t;
 
 	if (sample_on && !sample_may_hold(sample_key(p)))
@@ -325,8 +327,8 @@ bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 	if (sample_on && !sample_take(sample_key(p)))
 		return false;
 	thread_begin_event(t);
-	if (!emit_plain_address(t, SHM_OP_FREE, p))
-		emit_free(t, SHM_OP_FREE, p, regs);
+	if (call->overflow || call->align_log2 || !emit_plain_free(t, call->op, p, call->size))
+		emit_free(t, call, regs);
 	t->cxx.deleting = p;
 	fork_barrier_pass(t, IN_DELETE);
 	return true;

@@ -31,7 +31,7 @@ void recorder_realloc(enum mst_op op, const void *p, const void *old, size_t siz
 void recorder_moving(const void *old);
 
 /* Before the real call; `p` is not NULL. */
-void recorder_free(const void *p, const struct unwind_regs *regs);
+void recorder_free(const struct call *call, const struct unwind_regs *regs);
 
 /* Before a custom block goes; `p` is not NULL. */
 void recorder_freelike(const void *p, const struct unwind_regs *regs);
@@ -54,7 +54,7 @@ bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 void recorder_new_leave(const void *result);
 
 /* The same for operator delete, whose inner free of `p` is not recorded. */
-bool recorder_delete_enter(const void *p, const struct unwind_regs *regs);
+bool recorder_delete_enter(const struct call *call, const struct unwind_regs *regs);
 void recorder_delete_leave(void);
 
 /* ---- pages ---- */

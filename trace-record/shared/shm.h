@@ -32,7 +32,7 @@
 #include "mst_op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 12u
+#define SHM_VERSION 13u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -309,17 +309,20 @@ enum shm_op {
 	SHM_OP_MOVING =
 		134, /* before a realloc of the block at that address, which may be another thread's before the call returns */
 	SHM_OP_NAME = 136, /* the value: a thread's pthread_t; the operands: its new name, cut at 16 bytes */
+	SHM_OP_DELETE = 137, /* as FREE, of operator delete: with SHM_USABLE the size that it was given */
+	SHM_OP_DELETE_ARRAY = 138,
 	SHM_OP_NO_FORK = 135, /* the value: the number of a fork that has failed after its marker */
 	SHM_PAD = 255,
 };
 
 enum shm_flag {
 	SHM_FAILED = 1,
-	SHM_OVERFLOW = 2,
+	SHM_OVERFLOW = 2, /* of a free: which function made it is not known */
 	SHM_STAMPED = 4,
 	SHM_USABLE = 8, /* the record has the bytes that the allocator gave */
 	SHM_WIDE = 16,
 	SHM_ALIGNED = 32,
+	SHM_INVALID = 128,   /* of a failed call: the alignment was refused */
 	SHM_FREE_STACK = 64, /* of RESIZEINPLACE: its stack is that of the old block's free, too */
 };
 

@@ -33,6 +33,7 @@ struct block {
 	struct block *next;
 	UWord address;
 	SizeT size, usable;
+	SizeT asked_align; /* 0: none */
 	Bool custom;
 };
 
@@ -47,12 +48,13 @@ void heap_set_free_stacks(Bool wanted)
 
 /* ---- blocks ---- */
 
-static void add_block(Addr address, SizeT size, SizeT usable, Bool custom)
+static struct block *add_block(Addr address, SizeT size, SizeT usable, Bool custom)
 {
 	struct block *block = VG_(allocEltPA)(pool);
 
-	*block = (struct block){ NULL, address, size, usable, custom };
+	*block = (struct block){ NULL, address, size, usable, 0, custom };
 	VG_(HT_add_node)(blocks, block);
+	return block;
 }
 
 /* Whether the allocator has given out a block at the address, maybe behind custom ones. */
@@ -85,14 +87,22 @@ static void emit_alloc(ThreadId tid, UChar op, SizeT size, SizeT usable, SizeT a
 	engine_emit(tid, &event);
 }
 
-/* `op`: SHM_OP_FREE or, of a request, SHM_OP_FREELIKE. */
-static void emit_free(ThreadId tid, UChar op, Addr address)
+/* A free by a function; `align` is what an aligned delete was given, or 0. */
+static void emit_free(ThreadId tid, enum mst_op op, Addr address, SizeT align)
 {
-	const Bool requested = op == SHM_OP_FREELIKE;
-	struct event event = { .op = op, .size = address };
+	const Bool requested = op == MST_OP_FREELIKE;
+	struct event event = {
+		.op = op == MST_OP_FREE     ? SHM_OP_FREE
+		      : op == MST_OP_DELETE ? SHM_OP_DELETE
+		      : requested           ? SHM_OP_FREELIKE
+					    : SHM_OP_DELETE_ARRAY,
+		.size = address,
+	};
 
+	while (align >> event.align_log2 > 1)
+		event.align_log2++;
 	if (free_stacks) {
-		event.op = requested ? MST_OP_FREELIKE : MST_OP_FREE;
+		event.op = op;
 		event.node = stacks_capture(tid, requested ? 0 : 1);
 		event.size = 0;
 		event.operands[0] = address;
@@ -140,7 +150,7 @@ static void *give(ThreadId tid, UChar op, SizeT size, SizeT align, SizeT asked_a
 	usable = VG_(cli_malloc_usable_size)(p);
 	if (clear)
 		VG_(memset)(p, 0, size);
-	add_block((Addr)p, size, usable, False);
+	add_block((Addr)p, size, usable, False)->asked_align = asked_align;
 	emit_alloc(tid, op, size, usable, asked_align, (Addr)p);
 	return p;
 }
@@ -180,24 +190,52 @@ static void *heap_memalign(ThreadId tid, SizeT align ORIGINAL_ALIGN, SizeT size)
 	return give(tid, MST_OP_MEMALIGN, size, align, align, False);
 }
 
-static void heap_free(ThreadId tid, void *p)
+/*
+ * `aligned`: by an aligned delete. Which alignment that was given Valgrind does not pass on: it counts as the block's, if that
+ * has any.
+ */
+static void release(ThreadId tid, enum mst_op op, void *p, Bool aligned)
 {
 	struct block *block = VG_(HT_remove)(blocks, (UWord)p);
+	SizeT align = 0;
 	Bool given;
 
 	if (!block)
 		return;
 	given = !block->custom || is_given((Addr)p);
+	if (aligned)
+		align = block->asked_align ? block->asked_align : VG_(clo_alignment);
 	VG_(freeEltPA)(pool, block);
-	emit_free(tid, SHM_OP_FREE, (Addr)p);
+	emit_free(tid, op, (Addr)p, align);
 	if (given)
 		VG_(cli_free)(p);
 }
 
-static void heap_free_aligned(ThreadId tid, void *p, SizeT align)
+static void heap_free(ThreadId tid, void *p)
+{
+	release(tid, MST_OP_FREE, p, False);
+}
+
+static void heap_delete(ThreadId tid, void *p)
+{
+	release(tid, MST_OP_DELETE, p, False);
+}
+
+static void heap_delete_aligned(ThreadId tid, void *p, SizeT align)
 {
 	(void)align;
-	heap_free(tid, p);
+	release(tid, MST_OP_DELETE, p, True);
+}
+
+static void heap_delete_array(ThreadId tid, void *p)
+{
+	release(tid, MST_OP_DELETE_ARRAY, p, False);
+}
+
+static void heap_delete_array_aligned(ThreadId tid, void *p, SizeT align)
+{
+	(void)align;
+	release(tid, MST_OP_DELETE_ARRAY, p, True);
 }
 
 /* A realloc beyond the block's bytes. The new block is made before the old one is freed. */
@@ -270,7 +308,7 @@ static void remove_custom(ThreadId tid, Addr address)
 	if (!block)
 		return;
 	VG_(freeEltPA)(pool, block);
-	emit_free(tid, SHM_OP_FREELIKE, address);
+	emit_free(tid, MST_OP_FREELIKE, address, 0);
 }
 
 Bool heap_client_request(ThreadId tid, UWord *request, UWord *answer)
@@ -301,6 +339,6 @@ void heap_init(void)
 	pool = VG_(newPA)(sizeof(struct block), 1000, VG_(malloc), "msrec.pool", VG_(free));
 	VG_(needs_malloc_replacement)
 	(heap_malloc, heap_new, heap_new_aligned, heap_new_array, heap_new_array_aligned, heap_memalign,
-	 heap_calloc, heap_free, heap_free, heap_free_aligned, heap_free, heap_free_aligned, heap_realloc,
-	 heap_usable, 0);
+	 heap_calloc, heap_free, heap_delete, heap_delete_aligned, heap_delete_array,
+	 heap_delete_array_aligned, heap_realloc, heap_usable, 0);
 }
