@@ -13,40 +13,21 @@ void histogram_pages_finish(struct histogram_pages *pages)
 	*pages = (struct histogram_pages){ 0 };
 }
 
-unsigned histogram_class(uint64_t value)
-{
-	if (value < 4)
-		return (unsigned)value;
-	const unsigned log2 = 63 - (unsigned)__builtin_clzll(value);
-	return (log2 - 1) * 4 + (unsigned)(value >> (log2 - 2) & 3);
-}
-
 uint64_t histogram_from(unsigned number)
 {
 	assert(number < HISTOGRAM_CLASSES);
 	return number < 4 ? number : (uint64_t)(4 + number % 4) << (number / 4 - 1);
 }
 
-/* The counts of a page of the histogram, made if need be. NULL: no memory. */
-static uint32_t *open_page(struct histogram *h, struct histogram_pages *pages, unsigned page)
+bool histogram_open(struct histogram *h, struct histogram_pages *pages, unsigned number)
 {
-	if (h->pages[page] == 0) {
-		if (!array_reserve(&pages->items, pages->n, &pages->room, sizeof(*pages->items)))
-			return NULL;
-		pages->items[pages->n] = (struct histogram_page){ 0 };
-		h->pages[page] = ++pages->n;
-	}
-	return pages->items[h->pages[page] - 1].counts;
-}
-
-bool histogram_add(struct histogram *h, struct histogram_pages *pages, uint64_t value)
-{
-	const unsigned number = histogram_class(value);
-	uint32_t *counts = open_page(h, pages, number / HISTOGRAM_PAGE);
-	if (!counts)
+	uint32_t *page = &h->pages[number / HISTOGRAM_PAGE];
+	if (*page)
+		return true;
+	if (!array_reserve(&pages->items, pages->n, &pages->room, sizeof(*pages->items)))
 		return false;
-	counts += number % HISTOGRAM_PAGE;
-	*counts += *counts != UINT32_MAX;
+	pages->items[pages->n] = (struct histogram_page){ 0 };
+	*page = ++pages->n;
 	return true;
 }
 
@@ -57,9 +38,9 @@ bool histogram_merge(struct histogram *h, struct histogram_pages *pages, const s
 		if (from->pages[page] == 0)
 			continue;
 		const uint32_t *more = from_pages->items[from->pages[page] - 1].counts;
-		uint32_t *counts = open_page(h, pages, page);
-		if (!counts)
+		if (!histogram_open(h, pages, page * HISTOGRAM_PAGE))
 			return false;
+		uint32_t *counts = pages->items[h->pages[page] - 1].counts;
 		for (unsigned i = 0; i < HISTOGRAM_PAGE; i++)
 			counts[i] = counts[i] > UINT32_MAX - more[i] ? UINT32_MAX : counts[i] + more[i];
 	}

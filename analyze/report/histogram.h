@@ -31,8 +31,30 @@ struct histogram {
 	uint32_t pages[HISTOGRAM_PAGES]; /* a page's number + 1; 0: no values */
 };
 
+static inline unsigned histogram_class(uint64_t value)
+{
+	if (value < 4)
+		return (unsigned)value;
+	const unsigned log2 = 63 - (unsigned)__builtin_clzll(value);
+	return (log2 - 1) * 4 + (unsigned)(value >> (log2 - 2) & 3);
+}
+
+uint64_t histogram_from(unsigned class_number);
+
+/* Makes a page for the class. False: no memory. */
+bool histogram_open(struct histogram *histogram, struct histogram_pages *pages, unsigned class_number);
+
 /* False: no memory. */
-bool histogram_add(struct histogram *histogram, struct histogram_pages *pages, uint64_t value);
+static inline bool histogram_add(struct histogram *h, struct histogram_pages *pages, uint64_t value)
+{
+	const unsigned number = histogram_class(value);
+	const uint32_t *page = &h->pages[number / HISTOGRAM_PAGE];
+	if (*page == 0 && !histogram_open(h, pages, number))
+		return false;
+	uint32_t *count = &pages->items[*page - 1].counts[number % HISTOGRAM_PAGE];
+	*count += *count != UINT32_MAX;
+	return true;
+}
 
 /* Adds the values of `from`, of pages of its own. False: no memory. */
 bool histogram_merge(struct histogram *histogram, struct histogram_pages *pages, const struct histogram *from,
@@ -44,8 +66,5 @@ bool histogram_merge(struct histogram *histogram, struct histogram_pages *pages,
  */
 uint64_t histogram_quantile(const struct histogram *histogram, const struct histogram_pages *pages,
 			    double share);
-
-unsigned histogram_class(uint64_t value);
-uint64_t histogram_from(unsigned class_number);
 
 #endif

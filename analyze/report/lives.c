@@ -9,15 +9,26 @@
 #include "block_map.h"
 #include "index_map.h"
 
-/* A live block, as it was when it, or the first block of its chain of reallocs, was allocated. */
+/* A live block. All but its thread and life are those of the first block of its chain of reallocs. */
 struct birth {
 	uint64_t time_ns;
 	uint64_t calls, bytes; /* allocated by then, itself included */
-	uint64_t thread_calls; /* of `thread`, itself included */
-	uint64_t first_size;   /* of its chain of reallocs */
-	uint32_t kind, thread; /* of the block itself */
-	uint32_t resizes;      /* length of the chain */
-	bool live;
+	uint64_t thread_calls; /* of the first block's thread, itself included */
+	uint64_t first_size;
+	uint32_t first_thread;
+	uint32_t resizes; /* length of the chain */
+	uint32_t thread;
+	uint32_t life; /* NO_LIFE: the entry is free */
+};
+
+#define NO_LIFE UINT32_MAX
+
+/* What a token of the present chunk is about. */
+struct subject {
+	uint64_t size;
+	uint32_t life; /* NO_LIFE: of a block whose allocation is unknown, or of no block */
+	uint8_t role;  /* enum mst_role */
+	bool moves;    /* a realloc that gave another address */
 };
 
 struct lives {
@@ -35,6 +46,7 @@ struct lives {
 	uint32_t n_threads, room_threads;
 	struct lives_pair *pairs;
 	size_t n_pairs, room_pairs;
+	size_t pair;              /* the one that was counted last */
 	struct index_map pair_of; /* allocating thread << 32 | freeing thread */
 	uint64_t widths[LIVES_WIDTHS][LIVES_WIDTHS];
 
@@ -44,30 +56,28 @@ struct lives {
 	uint32_t *unused; /* free entries of `births` */
 	uint32_t n_unused;
 
+	struct subject *subjects; /* by token of the present chunk */
+	uint32_t room_subjects;
+
 	uint64_t calls, bytes;     /* allocated so far */
 	uint64_t temporary, freed; /* of all stacks */
-	uint32_t last_kind;        /* of the last allocation of all threads; MST_NONE after a free */
-	uint64_t now_ns;
-
-	/* Of the present chunk. */
-	const struct mst_kind *kinds;
-	bool initial;
+	uint32_t last_life;        /* of the last allocation of all threads; NO_LIFE after a free */
+	uint64_t last_size;
 };
 
 /* ---- Tables ---- */
 
-/* NULL: no memory. */
-static struct life *life_of(struct lives *l, uint32_t kind)
+/* NO_LIFE: no memory. */
+static uint32_t number_of(struct lives *l, uint32_t stack)
 {
-	const uint32_t stack = l->kinds[kind].stack;
 	assert(stack < l->room_numbers);
 	if (l->numbers[stack] == 0) {
 		if (!array_reserve(&l->items, l->n, &l->room, sizeof(*l->items)))
-			return NULL;
+			return NO_LIFE;
 		l->items[l->n] = (struct life){ 0 };
 		l->numbers[stack] = ++l->n;
 	}
-	return &l->items[l->numbers[stack] - 1];
+	return l->numbers[stack] - 1;
 }
 
 static bool reserve_births(struct lives *l)
@@ -82,20 +92,29 @@ static bool reserve_births(struct lives *l)
 	return true;
 }
 
-static bool count_pair(struct lives *l, uint32_t allocated_by, uint32_t freed_by, uint64_t bytes)
+static bool find_pair(struct lives *l, uint32_t allocated_by, uint32_t freed_by)
 {
 	const uint64_t key = (uint64_t)allocated_by << 32 | freed_by;
-	uint64_t number;
+	uint64_t number = l->n_pairs;
 	if (!index_map_find(&l->pair_of, key, &number)) {
-		number = l->n_pairs;
 		if (!array_reserve(&l->pairs, l->n_pairs, &l->room_pairs, sizeof(*l->pairs)) ||
 		    !index_map_put(&l->pair_of, key, number))
 			return false;
 		l->pairs[l->n_pairs++] =
 			(struct lives_pair){ .allocated_by = allocated_by, .freed_by = freed_by };
 	}
-	l->pairs[number].blocks++;
-	l->pairs[number].bytes += bytes;
+	l->pair = (size_t)number;
+	return true;
+}
+
+static bool count_pair(struct lives *l, uint32_t allocated_by, uint32_t freed_by, uint64_t bytes)
+{
+	const struct lives_pair *last = &l->pairs[l->pair];
+	if ((l->n_pairs == 0 || last->allocated_by != allocated_by || last->freed_by != freed_by) &&
+	    !find_pair(l, allocated_by, freed_by))
+		return false;
+	l->pairs[l->pair].blocks++;
+	l->pairs[l->pair].bytes += bytes;
 	return true;
 }
 
@@ -106,128 +125,139 @@ static unsigned width(uint64_t value)
 
 /* ---- Blocks ---- */
 
-/* Gives a block its entry. `from` is that of the block which a realloc replaced, or NULL. */
-static bool add_birth(struct lives *l, const struct mst_event *event, const struct birth *from)
+/* A position among the records of a chunk. */
+struct place {
+	const struct mst_chunk *chunk;
+	unsigned time_shift;
+	uint32_t record, stamp, run, freed;
+	uint32_t next_stamp, next_run; /* records at which the time, the thread change */
+	uint64_t index;                /* of the next allocated block */
+	uint64_t now_ns;
+	uint32_t thread;
+};
+
+static bool add_birth(struct lives *l, const struct place *at, const struct subject *s,
+		      const struct birth *before)
 {
-	struct birth birth = {
-		.time_ns = l->now_ns,
-		.calls = l->calls,
-		.bytes = l->bytes,
-		.thread_calls = l->threads[event->thread].calls,
-		.first_size = l->kinds[event->kind].size,
-	};
-	if (from) {
-		birth = *from;
-		birth.resizes++;
-	}
-	birth.kind = event->kind;
-	birth.thread = event->thread;
-	birth.live = true;
 	if (!reserve_births(l))
 		return false;
 	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
+	struct birth *birth = &l->births[number];
 	assert(number < l->n_births && l->n_births <= l->room_births);
-	l->births[number] = birth;
-	return block_map_put(&l->map, event->index, number);
+	if (before) {
+		*birth = *before;
+		birth->resizes++;
+	} else {
+		*birth = (struct birth){
+			.time_ns = at->now_ns,
+			.calls = l->calls,
+			.bytes = l->bytes,
+			.thread_calls = l->threads[at->thread].calls,
+			.first_size = s->size,
+			.first_thread = at->thread,
+		};
+	}
+	birth->thread = at->thread;
+	birth->life = s->life;
+	return block_map_put(&l->map, at->index, number);
 }
 
-static bool add_block(struct lives *l, const struct mst_event *event, const struct birth *from)
+/* `before`: of the block which a realloc replaced, or NULL. */
+static bool add_block(struct lives *l, struct place *at, const struct subject *s, const struct birth *before)
 {
-	const uint64_t size = l->kinds[event->kind].size;
-	struct lives_thread *thread = &l->threads[event->thread];
-	struct life *life = life_of(l, event->kind);
-	if (!life)
-		return false;
-	if (!l->initial) {
-		life->blocks++;
+	struct lives_thread *thread = &l->threads[at->thread];
+	if (!at->chunk->initial) {
+		l->items[s->life].blocks++;
 		l->calls++;
-		l->bytes += size;
+		l->bytes += s->size;
 		thread->calls++;
-		thread->bytes += size;
-		l->last_kind = event->kind;
+		thread->bytes += s->size;
+		l->last_life = s->life;
+		l->last_size = s->size;
 	}
 	thread->live_blocks++;
-	thread->live_bytes += size;
+	thread->live_bytes += s->size;
 	if (thread->live_bytes > thread->most_bytes)
 		thread->most_bytes = thread->live_bytes;
-	return add_birth(l, event, from);
+	const bool fine = add_birth(l, at, s, before);
+	at->index++;
+	return fine;
 }
 
-/* Takes a block out; false: it is unknown. */
-static bool take_block(struct lives *l, const struct mst_event *event, struct birth *birth)
+/* Takes out the block of the next FREE or OUT record; false: it is unknown. */
+static bool take_block(struct lives *l, struct place *at, const struct subject *s, struct birth *birth)
 {
+	const uint64_t block = at->freed < at->chunk->n_freed ? at->chunk->freed[at->freed] : UINT64_MAX;
 	uint32_t number;
-	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
-	    !block_map_take(&l->map, event->old_index, &number))
+	at->freed++;
+	if (s->life == NO_LIFE || !block_map_take(&l->map, block, &number))
 		return false;
-	assert(number < l->n_births && l->n_unused < l->n_births && l->births[number].live);
+	assert(number < l->n_births && l->n_unused < l->n_births && l->births[number].life != NO_LIFE);
 	*birth = l->births[number];
-	l->births[number].live = false;
+	l->births[number].life = NO_LIFE;
 	l->unused[l->n_unused++] = number;
 	struct lives_thread *owner = &l->threads[birth->thread];
 	owner->live_blocks--;
-	owner->live_bytes -= l->kinds[birth->kind].size;
+	owner->live_bytes -= s->size;
 	return true;
 }
 
 /* A free's effect on the stack that allocated the block. */
-static bool end_life(struct lives *l, const struct birth *birth)
+static bool end_life(struct lives *l, const struct place *at, const struct subject *s,
+		     const struct birth *birth)
 {
-	struct life *life = life_of(l, birth->kind);
+	struct life *life = &l->items[s->life];
 	const uint64_t calls = l->calls - birth->calls;
-	if (!life)
-		return false;
 	life->freed++;
 	l->freed++;
 	if (birth->resizes == 0 && l->threads[birth->thread].calls - birth->thread_calls <= l->allowed) {
 		life->temporary++;
 		l->temporary++;
 	}
-	if (l->last_kind != MST_NONE && l->kinds[l->last_kind].stack == l->kinds[birth->kind].stack &&
-	    l->kinds[l->last_kind].size == l->kinds[birth->kind].size)
-		life->temporary_by_heaptrack++;
-	l->last_kind = MST_NONE;
+	life->temporary_by_heaptrack += l->last_life == s->life && l->last_size == s->size;
+	l->last_life = NO_LIFE;
 	if (calls > life->most_calls)
 		life->most_calls = calls;
-	l->widths[width(l->kinds[birth->kind].size)][width(calls)]++;
+	l->widths[width(s->size)][width(calls)]++;
 	return histogram_add(&life->calls, &l->pages, calls) &&
 	       histogram_add(&life->bytes, &l->pages, l->bytes - birth->bytes) &&
-	       histogram_add(&life->time_ns, &l->pages, l->now_ns - birth->time_ns);
+	       histogram_add(&life->time_ns, &l->pages, at->now_ns - birth->time_ns);
 }
 
-static bool free_block(struct lives *l, const struct mst_event *event)
+static bool free_block(struct lives *l, struct place *at, const struct subject *s)
 {
-	struct lives_thread *thread = &l->threads[event->thread];
+	struct lives_thread *thread = &l->threads[at->thread];
 	struct birth birth;
-	if (!take_block(l, event, &birth))
+	if (!take_block(l, at, s, &birth))
 		return true;
 	thread->frees++;
-	thread->foreign += birth.thread != event->thread;
-	return count_pair(l, birth.thread, event->thread, l->kinds[birth.kind].size) && end_life(l, &birth);
+	thread->foreign += birth.thread != at->thread;
+	return count_pair(l, birth.thread, at->thread, s->size) && end_life(l, at, s, &birth);
 }
 
-static bool resize_block(struct lives *l, const struct mst_event *event)
+static void count_resize(struct life *life, const struct birth *from, const struct subject *before,
+			 const struct subject *s)
+{
+	life->resized++;
+	if (s->moves) {
+		life->moved++;
+		life->copied += before->size < s->size ? before->size : s->size;
+	}
+	if (from->resizes + 1 > life->chain) {
+		life->chain = from->resizes + 1;
+		life->chain_from = from->first_size;
+		life->chain_to = s->size;
+	}
+}
+
+static bool resize_block(struct lives *l, struct place *at, const struct subject *before,
+			 const struct subject *s)
 {
 	struct birth from;
-	const bool known = take_block(l, event, &from);
-	const struct mst_kind *kind = &l->kinds[event->kind];
-	struct life *life = life_of(l, event->kind);
-	if (!life)
-		return false;
-	if (known) {
-		const uint64_t size = l->kinds[from.kind].size;
-		life->resized++;
-		if (kind->op != MST_OP_REALLOC_IN_PLACE && kind->op != MST_OP_RESIZEINPLACE) {
-			life->moved++;
-			life->copied += size < kind->size ? size : kind->size;
-		}
-		if (from.resizes + 1 > life->chain) {
-			life->chain = from.resizes + 1;
-			life->chain_from = from.first_size;
-			life->chain_to = kind->size;
-		}
-	}
-	return add_block(l, event, known ? &from : NULL);
+	const bool known = take_block(l, at, before, &from);
+	if (known)
+		count_resize(&l->items[s->life], &from, before, s);
+	return add_block(l, at, s, known ? &from : NULL);
 }
 
 /* ---- The observer ---- */
@@ -253,16 +283,66 @@ static bool reserve(struct lives *l, const struct mst_reader *reader)
 	return true;
 }
 
-static bool see_event(struct lives *l, const struct mst_event *event)
+/* Looks up what the chunk's tokens are about, once for all of its records. */
+static bool find_subjects(struct lives *l, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
-	switch (event->type) {
-	case MST_EVENT_ALLOC:
-		return add_block(l, event, NULL);
-	case MST_EVENT_FREE:
-		return free_block(l, event);
-	case MST_EVENT_RESIZE:
-		return resize_block(l, event);
-	case MST_EVENT_CALL:
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	if (chunk->n_tokens &&
+	    !array_reserve(&l->subjects, chunk->n_tokens - 1, &l->room_subjects, sizeof(*l->subjects)))
+		return false;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		const struct mst_kind *kind = &kinds[token->kind];
+		struct subject *s = &l->subjects[i];
+		*s = (struct subject){
+			.size = kind->size,
+			.life = NO_LIFE,
+			.role = (uint8_t)token->role,
+			.moves = kind->op != MST_OP_REALLOC_IN_PLACE && kind->op != MST_OP_RESIZEINPLACE,
+		};
+		if (token->role == MST_CALL || kind->op == MST_OP_UNKNOWN)
+			continue;
+		s->life = number_of(l, kind->stack);
+		if (s->life == NO_LIFE)
+			return false;
+	}
+	return true;
+}
+
+/* Makes time and thread those of the record. */
+static void arrive(struct place *at)
+{
+	const struct mst_chunk *c = at->chunk;
+	while (at->stamp < c->n_stamps && c->stamps[at->stamp].record <= at->record)
+		at->now_ns = c->stamps[at->stamp++].time << at->time_shift;
+	at->next_stamp = at->stamp < c->n_stamps ? c->stamps[at->stamp].record : UINT32_MAX;
+	while (at->run < c->n_runs && c->runs[at->run].record <= at->record)
+		at->thread = c->runs[at->run++].thread;
+	at->next_run = at->run < c->n_runs ? c->runs[at->run].record : UINT32_MAX;
+}
+
+/* Accounts for the call that begins with the record. */
+static bool see_call(struct lives *l, struct place *at)
+{
+	const struct mst_chunk *c = at->chunk;
+	const struct subject *s = &l->subjects[c->records[at->record]];
+	switch ((enum mst_role)s->role) {
+	case MST_ALLOC:
+		/* The reader refuses an allocation of unknown kind. */
+		return s->life == NO_LIFE || add_block(l, at, s, NULL);
+	case MST_FREE:
+		return free_block(l, at, s);
+	case MST_OUT: {
+		assert(at->record + 1 < c->n_records);
+		const struct subject *next = &l->subjects[c->records[++at->record]];
+		return next->role == MST_ALLOC && next->life != NO_LIFE ? resize_block(l, at, s, next)
+									: free_block(l, at, s);
+	}
+	case MST_KEEP:
+		at->freed++;
+		break;
+	case MST_CALL:
 		break;
 	}
 	return true;
@@ -272,21 +352,21 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		     const struct mst_chunk *chunk)
 {
 	struct lives *l = (struct lives *)observer;
-	const unsigned shift = mst_reader_time_shift(reader);
-	struct mst_cursor cursor = MST_CURSOR(chunk);
-	struct mst_event event;
-	uint32_t n;
-	l->kinds = mst_reader_kinds(reader, &n);
-	l->initial = chunk->initial;
+	struct place at = {
+		.chunk = chunk,
+		.time_shift = mst_reader_time_shift(reader),
+		.index = chunk->first_alloc,
+	};
 	if (chunk->n_freed == 0 && frees_blocks(chunk)) {
 		l->lacks_identity = true;
 		return l->optional ? 0 : MST_ERR_IDENTITY;
 	}
-	if (!reserve(l, reader))
+	if (!reserve(l, reader) || !find_subjects(l, reader, chunk))
 		return MST_ERR_NOMEM;
-	while (mst_cursor_next(&cursor, &event)) {
-		l->now_ns = event.time << shift;
-		if (!see_event(l, &event))
+	for (; at.record < chunk->n_records; at.record++) {
+		if (at.record >= at.next_stamp || at.record >= at.next_run)
+			arrive(&at);
+		if (!see_call(l, &at))
 			return MST_ERR_NOMEM;
 	}
 	return 0;
@@ -301,15 +381,12 @@ static bool is_satisfied(const struct observer *observer)
 static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct lives *l = (struct lives *)observer;
-	uint32_t n;
-	l->kinds = mst_reader_kinds(reader, &n);
+	(void)reader;
 	for (uint32_t i = 0; i < l->n_births; i++) {
 		const struct birth *birth = &l->births[i];
-		if (!birth->live)
+		if (birth->life == NO_LIFE)
 			continue;
-		struct life *life = life_of(l, birth->kind);
-		if (!life)
-			return MST_ERR_NOMEM;
+		struct life *life = &l->items[birth->life];
 		if (life->live == 0 || birth->time_ns < life->oldest_ns)
 			life->oldest_ns = birth->time_ns;
 		if (life->live == 0 || birth->time_ns > life->youngest_ns)
@@ -335,7 +412,7 @@ struct lives *lives_create(uint64_t allowed, bool optional)
 	};
 	l->allowed = allowed;
 	l->optional = optional;
-	l->last_kind = MST_NONE;
+	l->last_life = NO_LIFE;
 	return l;
 }
 
@@ -352,6 +429,7 @@ void lives_destroy(struct lives *l)
 	block_map_finish(&l->map);
 	free(l->births);
 	free(l->unused);
+	free(l->subjects);
 	free(l);
 }
 
