@@ -34,7 +34,7 @@ struct subject {
 struct lives {
 	struct observer observer;
 	uint64_t allowed;
-	bool optional, lacks_identity;
+	bool lacks_identity;
 
 	struct life *items; /* [n] */
 	uint32_t n, room;
@@ -61,8 +61,12 @@ struct lives {
 
 	uint64_t calls, bytes;     /* allocated so far */
 	uint64_t temporary, freed; /* of all stacks */
-	uint32_t last_life;        /* of the last allocation of all threads; NO_LIFE after a free */
-	uint64_t last_size;
+
+	/* heaptrack's: the last allocation of all threads; after a free, the trace's first one. */
+	struct allocation {
+		uint32_t life;
+		uint64_t size;
+	} last, first;
 };
 
 /* ---- Tables ---- */
@@ -172,8 +176,10 @@ static bool add_block(struct lives *l, struct place *at, const struct subject *s
 		l->bytes += s->size;
 		thread->calls++;
 		thread->bytes += s->size;
-		l->last_life = s->life;
-		l->last_size = s->size;
+		l->last.life = s->life;
+		l->last.size = s->size;
+		if (l->first.life == NO_LIFE)
+			l->first = l->last;
 	}
 	thread->live_blocks++;
 	thread->live_bytes += s->size;
@@ -214,8 +220,6 @@ static bool end_life(struct lives *l, const struct place *at, const struct subje
 		life->temporary++;
 		l->temporary++;
 	}
-	life->temporary_by_heaptrack += l->last_life == s->life && l->last_size == s->size;
-	l->last_life = NO_LIFE;
 	if (calls > life->most_calls)
 		life->most_calls = calls;
 	l->widths[width(s->size)][width(calls)]++;
@@ -224,13 +228,26 @@ static bool end_life(struct lives *l, const struct place *at, const struct subje
 	       histogram_add(&life->time_ns, &l->pages, at->now_ns - birth->time_ns);
 }
 
+/*
+ * heaptrack looks at the last allocation alone, and takes a realloc for a free and an allocation. Its number for "none",
+ * 0, is that of the trace's first allocation, too.
+ */
+static void count_for_heaptrack(struct lives *l, const struct subject *s)
+{
+	if (s->life != NO_LIFE)
+		l->items[s->life].temporary_by_heaptrack +=
+			l->last.life == s->life && l->last.size == s->size;
+	l->last = l->first;
+}
+
 static bool free_block(struct lives *l, struct place *at, const struct subject *s)
 {
 	struct lives_thread *thread = &l->threads[at->thread];
 	struct birth birth;
+	count_for_heaptrack(l, s);
+	thread->frees += s->life != NO_LIFE;
 	if (!take_block(l, at, s, &birth))
 		return true;
-	thread->frees++;
 	thread->foreign += birth.thread != at->thread;
 	return count_pair(l, birth.thread, at->thread, s->size) && end_life(l, at, s, &birth);
 }
@@ -254,6 +271,7 @@ static bool resize_block(struct lives *l, struct place *at, const struct subject
 			 const struct subject *s)
 {
 	struct birth from;
+	count_for_heaptrack(l, before);
 	const bool known = take_block(l, at, before, &from);
 	if (known)
 		count_resize(&l->items[s->life], &from, before, s);
@@ -357,10 +375,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		.time_shift = mst_reader_time_shift(reader),
 		.index = chunk->first_alloc,
 	};
-	if (chunk->n_freed == 0 && frees_blocks(chunk)) {
-		l->lacks_identity = true;
-		return l->optional ? 0 : MST_ERR_IDENTITY;
-	}
+	l->lacks_identity |= chunk->n_freed == 0 && frees_blocks(chunk);
 	if (!reserve(l, reader) || !find_subjects(l, reader, chunk))
 		return MST_ERR_NOMEM;
 	for (; at.record < chunk->n_records; at.record++) {
@@ -370,11 +385,6 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 			return MST_ERR_NOMEM;
 	}
 	return 0;
-}
-
-static bool is_satisfied(const struct observer *observer)
-{
-	return ((const struct lives *)observer)->lacks_identity;
 }
 
 /* Enters the blocks live at the end into their lives. */
@@ -396,11 +406,10 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 	return 0;
 }
 
-struct lives *lives_create(uint64_t allowed, bool optional)
+struct lives *lives_create(uint64_t allowed)
 {
 	static const struct observer_impl impl = {
 		.chunk = see_chunk,
-		.satisfied = is_satisfied,
 		.end = see_end,
 	};
 	struct lives *l = calloc(1, sizeof(*l));
@@ -411,8 +420,7 @@ struct lives *lives_create(uint64_t allowed, bool optional)
 		.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_INSTRUCTIONS,
 	};
 	l->allowed = allowed;
-	l->optional = optional;
-	l->last_life = NO_LIFE;
+	l->last.life = l->first.life = NO_LIFE;
 	return l;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An observer that follows each block from its allocation to its free: how long blocks live, by stack; which threads
- * allocate and which free; what reallocs copy. It needs each record and its identity.
+ * allocate and which free; what reallocs copy. It reads each record, and needs its identity.
  *
  * A lifetime is counted in calls (allocations of any thread between the block's and its free, neither of them counted),
  * in bytes (what these and the block's own allocated) and in time. A realloc ends one block and begins another; that
@@ -20,14 +20,16 @@
 
 struct lives;
 
-/* `optional`: a trace without identity ends nothing, and the observer has no figures. NULL: no memory. */
-struct lives *lives_create(uint64_t allowed, bool optional);
+/* NULL: no memory. */
+struct lives *lives_create(uint64_t allowed);
 void lives_destroy(struct lives *lives); /* NULL is allowed */
 
-/* The observer ends the replay with MST_ERR_IDENTITY if which block is freed isn't recorded, unless it is optional. */
 struct observer *lives_observer(struct lives *lives);
 
-/* After the replay, of an optional observer: there are no figures. */
+/*
+ * After the replay: which block is freed isn't recorded. Then only calls, bytes, frees and heaptrack's count are known,
+ * all else is 0 or as if nothing had been freed.
+ */
 bool lives_lack_identity(const struct lives *lives);
 
 /* What became of the blocks that one stack allocated. */

@@ -187,6 +187,14 @@ void report_name_call(struct report *report, uint32_t call, uint32_t module, enu
 	answer_nothing(report->answer);
 }
 
+void report_note_lives(struct report *report)
+{
+	if (!report_knows_lives(report))
+		answer_note(report->answer,
+			    "Which block each free gives back is not recorded (msrec --identity=yes), so "
+			    "what becomes of single blocks is not known.");
+}
+
 uint64_t report_growth_from(const struct report *report)
 {
 	if (report->query->from_given)

@@ -114,6 +114,15 @@ void report_name_group(struct report *report, const struct group *group, enum gr
 /* The same for one call, or of BY_FUNCTION and BY_LIBRARY its function or module. */
 void report_name_call(struct report *report, uint32_t call, uint32_t module, enum group_by by);
 
+/* Whether the lives of single blocks are known: they were read, and the trace says which block each free gives back. */
+static inline bool report_knows_lives(const struct report *report)
+{
+	return report->lives && !lives_lack_identity(report->lives);
+}
+
+/* A note that they aren't, if so. */
+void report_note_lives(struct report *report);
+
 /* The time after which the growth's blocks are allocated, in ms. */
 uint64_t report_growth_from(const struct report *report);
 

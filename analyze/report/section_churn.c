@@ -33,19 +33,30 @@ static const struct answer_column realloc_columns[] = {
 	REPORT_GROUP_COLUMNS,
 };
 
+static void write_if(struct report *r, bool known, uint64_t number)
+{
+	if (known)
+		answer_number(r->answer, number);
+	else
+		answer_nothing(r->answer);
+}
+
 static void write_lives(struct report *r, const struct group_lives *lives, uint32_t i)
 {
 	const struct group_life *life = &lives->items[i];
 	const double shares[] = { .5, .99 };
-	answer_number(r->answer, life->temporary);
-	answer_real(r->answer, report_share(life->temporary, life->blocks));
+	const bool known = report_knows_lives(r);
+	write_if(r, known, life->temporary);
+	if (known)
+		answer_real(r->answer, report_share(life->temporary, life->blocks));
+	else
+		answer_nothing(r->answer);
 	answer_number(r->answer, life->temporary_by_heaptrack);
-	answer_number(r->answer, life->freed);
-	if (life->freed == 0) {
-		for (int k = 0; k < 7; k++)
-			answer_nothing(r->answer);
+	write_if(r, known, life->freed);
+	for (int k = 0; k < 7 && life->freed == 0; k++)
+		answer_nothing(r->answer);
+	if (life->freed == 0)
 		return;
-	}
 	for (int k = 0; k < 2; k++)
 		answer_number(r->answer, histogram_quantile(&life->calls, &lives->pages, shares[k]));
 	answer_number(r->answer, life->most_calls);
@@ -130,14 +141,17 @@ static void write_churn(struct report *r)
 	answer_section(r->answer, "churn", "Calls of the allocator");
 	answer_fact(r->answer, "calls", "calls", ANSWER_COUNT, totals.calls);
 	answer_fact(r->answer, "bytes", "bytes", ANSWER_BYTES, totals.bytes);
-	answer_fact(r->answer, "temporary", "temporary", ANSWER_COUNT, lives_temporary(r->lives));
+	if (report_knows_lives(r))
+		answer_fact(r->answer, "temporary", "temporary", ANSWER_COUNT, lives_temporary(r->lives));
 	if (report_groups(r, r->profile, &groups, by, ORDER_CALLS)) {
 		r->no_memory |= !group_lives_collect(&lives, r, &groups);
 		if (!r->no_memory) {
 			write_sites(r, &groups, &lives, by, totals.calls);
-			write_reallocs(r, &groups, &lives, by);
+			if (report_knows_lives(r))
+				write_reallocs(r, &groups, &lives, by);
 		}
 	}
+	report_note_lives(r);
 	group_lives_finish(&lives);
 	groups_finish(&groups);
 }

@@ -44,7 +44,8 @@ static uint64_t age(const struct report *r, uint64_t birth_ns)
 
 static void write_ages(struct report *r, const struct group *group, enum group_by by)
 {
-	const struct life *life = r->lives && by == BY_STACK ? lives_of(r->lives, group->stack) : NULL;
+	const struct life *life =
+		report_knows_lives(r) && by == BY_STACK ? lives_of(r->lives, group->stack) : NULL;
 	if (life && life->live) {
 		answer_number(r->answer, age(r, life->oldest_ns));
 		answer_number(r->answer, age(r, life->youngest_ns));

@@ -126,13 +126,13 @@ static void write_allocated(struct report *r, const struct report_totals *t)
 	int n = snprintf(line, sizeof(line), "%s in %s call%s, %s",
 			 figure_bytes(bytes, t->bytes, r->query->si), figure_count(calls, t->calls),
 			 plural(t->calls), figure_rate(rate, t->calls, duration));
-	if (r->lives)
+	if (report_knows_lives(r))
 		snprintf(line + n, sizeof(line) - (size_t)n, "; %s temporary",
 			 figure_share(share, report_share(lives_temporary(r->lives), t->calls)));
 	answer_fact_text(r->answer, "allocated", "allocated", line);
 	answer_fact(r->answer, "bytes", NULL, ANSWER_BYTES, t->bytes);
 	answer_fact(r->answer, "calls", NULL, ANSWER_COUNT, t->calls);
-	if (r->lives)
+	if (report_knows_lives(r))
 		answer_fact(r->answer, "temporary", NULL, ANSWER_COUNT, lives_temporary(r->lives));
 }
 

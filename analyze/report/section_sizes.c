@@ -113,6 +113,7 @@ static void write_sizes(struct report *r)
 		write_commonest(r, &groups, totals.calls);
 		write_classes(r, &groups, totals.calls);
 	}
+	report_note_lives(r);
 	groups_finish(&groups);
 }
 

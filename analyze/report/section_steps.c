@@ -59,7 +59,7 @@ static int compare(const void *a, const void *b)
 static void write_makers(struct report *r, const struct step *step, uint32_t number,
 			 const struct trends *trends, struct maker *makers, enum group_by by)
 {
-	const uint64_t top = report_top(r, 3);
+	const uint64_t top = report_top(r, 2);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < trends->n; i++) {
 		const int64_t *series = trends_series(trends, i);
@@ -101,7 +101,8 @@ static void write_steps(struct report *r)
 	const struct timeline_point *points = timeline_points(r->timeline, &n);
 	for (uint32_t i = 0; i < n; i++)
 		levels[i] = (int64_t)points[i].bytes;
-	const uint32_t found = steps_find(levels, n, steps);
+	const uint64_t top = report_top(r, 10);
+	const uint32_t found = steps_find(levels, n, steps, top < STEPS_MOST ? (uint32_t)top : STEPS_MOST);
 	answer_section(r->answer, "steps", "Steps of the live bytes");
 	write_list(r, steps, found);
 	if (found)

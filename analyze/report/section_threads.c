@@ -47,6 +47,17 @@ static int compare(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+static void write_blocks(struct report *r, const struct lives_thread *t)
+{
+	const uint64_t figures[] = { t->foreign, t->most_bytes, t->live_bytes, t->live_blocks };
+	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+		if (report_knows_lives(r))
+			answer_number(r->answer, figures[i]);
+		else
+			answer_nothing(r->answer);
+	}
+}
+
 static void write_threads_table(struct report *r)
 {
 	uint32_t n, active = 0;
@@ -71,10 +82,7 @@ static void write_threads_table(struct report *r)
 		answer_real(r->answer, report_share(t->calls, calls));
 		answer_number(r->answer, t->bytes);
 		answer_number(r->answer, t->frees);
-		answer_number(r->answer, t->foreign);
-		answer_number(r->answer, t->most_bytes);
-		answer_number(r->answer, t->live_bytes);
-		answer_number(r->answer, t->live_blocks);
+		write_blocks(r, t);
 	}
 	answer_left_out(r->answer, active > top ? active - top : 0);
 	free(order);
@@ -116,6 +124,7 @@ static void write_threads(struct report *r)
 	answer_fact(r->answer, "count", "threads", ANSWER_COUNT, n);
 	write_threads_table(r);
 	write_pairs(r);
+	report_note_lives(r);
 }
 
 const struct report_section section_threads = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "steps.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static int64_t change_at(const int64_t *levels, uint32_t i)
@@ -20,9 +21,9 @@ static uint32_t find_back(const int64_t *levels, uint32_t n, const struct step *
 }
 
 /* Keeps the largest steps; the smallest gives way. */
-static uint32_t keep(struct step *steps, uint32_t n, const struct step *step)
+static uint32_t keep(struct step *steps, uint32_t n, const struct step *step, uint32_t most)
 {
-	if (n < STEPS_MOST) {
+	if (n < most) {
 		steps[n] = *step;
 		return n + 1;
 	}
@@ -39,11 +40,12 @@ static uint32_t keep(struct step *steps, uint32_t n, const struct step *step)
 	return n;
 }
 
-uint32_t steps_find(const int64_t *levels, uint32_t n, struct step steps[STEPS_MOST])
+uint32_t steps_find(const int64_t *levels, uint32_t n, struct step steps[STEPS_MOST], uint32_t most)
 {
 	const uint32_t longest = n / 20 ? n / 20 : 1;
 	int64_t high = 0;
 	uint32_t found = 0;
+	assert(most > 0 && most <= STEPS_MOST);
 	for (uint32_t i = 0; i < n; i++)
 		high = levels[i] > high ? levels[i] : high;
 	for (uint32_t i = 0; i < n;) {
@@ -56,7 +58,7 @@ uint32_t steps_find(const int64_t *levels, uint32_t n, struct step steps[STEPS_M
 		if (step.change == 0 || llabs(step.change) < high / 20)
 			continue;
 		step.back = find_back(levels, n, &step);
-		found = keep(steps, found, &step);
+		found = keep(steps, found, &step, most);
 	}
 	return found;
 }

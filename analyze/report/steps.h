@@ -19,7 +19,7 @@ struct step {
 
 enum { STEPS_MOST = 32 };
 
-/* Finds the largest steps of n levels, in order of time; returns their number. */
-uint32_t steps_find(const int64_t *levels, uint32_t n, struct step steps[STEPS_MOST]);
+/* Finds the largest steps of n levels, at most `most`, in order of time; returns their number. */
+uint32_t steps_find(const int64_t *levels, uint32_t n, struct step steps[STEPS_MOST], uint32_t most);
 
 #endif

@@ -107,7 +107,7 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 		add_growth(pass, r);
 	if (needs & NEEDS_TIMELINE && (r->timeline = timeline_create(r->begin_ns, r->end_ns)))
 		pass->observers[pass->n++] = timeline_observer(r->timeline);
-	if (needs & ANY_LIVES && (r->lives = lives_create(r->query->allowed, !(needs & NEEDS_LIVES))))
+	if (needs & ANY_LIVES && (r->lives = lives_create(r->query->allowed)))
 		pass->observers[pass->n++] = lives_observer(r->lives);
 	return r->profile && (r->growth || !(needs & NEEDS_GROWTH)) &&
 	       (r->timeline || !(needs & NEEDS_TIMELINE)) && (r->lives || !(needs & ANY_LIVES));
@@ -218,10 +218,6 @@ static int answer_questions(const struct report_command *command, const struct t
 	if (end)
 		r->end = *end;
 	r->partial = status == TOOL_PARTIAL;
-	if (r->lives && lives_lack_identity(r->lives)) {
-		lives_destroy(r->lives);
-		r->lives = NULL;
-	}
 	if (!build(command, r)) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;

@@ -137,7 +137,7 @@ class Model:
         self.pairs = defaultdict(Counter)
         self.sizes = Counter()
         self.changes = []                       # (time, stack, bytes)
-        self.last = None
+        self.last = self.first = None           # heaptrack's
         for event in events:
             self.see(event)
 
@@ -159,6 +159,7 @@ class Model:
         thread['blocks'] += 1
         thread['most'] = max(thread['most'], thread['live'])
         self.last = (stack, size)
+        self.first = self.first or self.last
         self.changes.append((event['time_ns'], stack, size))
 
     def take(self, event):
@@ -182,11 +183,12 @@ class Model:
         if block.resizes == 0 and self.thread_calls[block.tid] - block.thread_calls <= self.allowed:
             figures['temporary'] += 1
         figures['heaptrack'] += self.last == (block.stack, block.size)
-        self.last = None
+        self.last = self.first
 
     def resize(self, event):
         block = self.take(event)
         figures = self.figures[event['stack']]
+        self.figures[block.stack]['heaptrack'] += self.last == (block.stack, block.size)
         figures['resized'] += 1
         if event['operation'] != 'realloc_in_place':
             figures['moved'] += 1

@@ -130,7 +130,7 @@ static void a_jump_that_comes_back_is_found(void **state)
 	(void)state;
 	for (int i = 0; i < BUCKETS; i++)
 		levels[i] = i < 100 ? 10000 : i == 100 ? 15000 : i < 150 ? 20000 : 10000 + i % 2;
-	assert_int_equal(steps_find(levels, BUCKETS, steps), 3);
+	assert_int_equal(steps_find(levels, BUCKETS, steps, STEPS_MOST), 3);
 	assert_int_equal(steps[1].first, 100);
 	assert_int_equal(steps[1].last, 101);
 	assert_int_equal(steps[1].change, 10000);
@@ -146,7 +146,7 @@ static void the_largest_steps_are_kept_in_order(void **state)
 	(void)state;
 	for (int i = 0; i < BUCKETS; i++)
 		levels[i] = i % 2 ? 1000 + i : 0;
-	assert_int_equal(steps_find(levels, BUCKETS, steps), STEPS_MOST);
+	assert_int_equal(steps_find(levels, BUCKETS, steps, STEPS_MOST), STEPS_MOST);
 	for (uint32_t i = 1; i < STEPS_MOST; i++)
 		assert_true(steps[i - 1].first < steps[i].first);
 	assert_int_equal(steps[STEPS_MOST - 1].first, BUCKETS - 1);

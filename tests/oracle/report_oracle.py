@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""msreport over heaptrack's own recordings says what heaptrack_print says: calls, temporary allocations, the peak and
+what is left, in all and stack by stack.
+
+The stacks' figures are those of heaptrack_print's folded stacks, which has one line for each stack; they are compared
+as sets, because the two look names up in their own ways.
+
+  report_oracle.py --build DIR [--only NAME]
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Problem, have, need, run_script    # noqa: E402
+
+PROGRAMS = {
+    "sqlite3": ["sqlite3", ":memory:", "create table t(a, b); with recursive c(x) as (select 1 union all select x + 1"
+                " from c limit 3000) insert into t select x, 'row ' || x from c; select b, count(*) from t group by b"],
+    "perl": ["perl", "-e", "my %h; $h{$_ % 700} .= 'x' x ($_ % 50) for 1..20000; print scalar keys %h"],
+    "python3": ["/usr/bin/python3", "-c", "import json; print(len(json.dumps([{'a': str(i)} for i in range(3000)])))"],
+    "git": ["git", "--version"],
+    "jq": ["jq", "-n", "[range(5000) | {id: ., name: tostring}] | group_by(.id % 7) | map(length)"],
+    "xmllint": ["xmllint", "--html", "--noout", "/dev/null"],
+    "bash": ["bash", "-c", "for i in {1..500}; do a[i]=$i$i; done; echo ${#a[@]}"],
+    "cc1": ["gcc", "-x", "c", "-E", "/usr/include/stdio.h"],
+}
+
+# heaptrack_print's cost: section, table, and the member of a row.
+COSTS = {
+    "allocations": ("churn", "busiest", "calls"),
+    "temporary": ("churn", "busiest", "temporary_by_heaptrack"),
+    "leaked": ("leaks", "leaks", "bytes"),
+    "peak": ("peak", "largest", "bytes"),
+}
+
+
+class Bench:
+    """heaptrack's recording of one program, and both answers."""
+
+    def __init__(self, build, folder):
+        self.msreport, self.folder = build.file("analyze/msreport"), folder
+
+    def record(self, name, command):
+        path = os.path.join(self.folder, name)
+        subprocess.run(["heaptrack", "-o", path, *command], cwd=self.folder, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        for suffix in (".zst", ".gz"):
+            if os.path.exists(path + suffix):
+                return path + suffix
+        raise Problem("heaptrack wrote no file")
+
+    def theirs(self, recording, cost):
+        path = os.path.join(self.folder, "folded")
+        subprocess.run(["heaptrack_print", "--disable-builtin-suppressions", "--disable-embedded-suppressions",
+                        "-f", recording, "-F", path, "--flamegraph-cost-type", cost],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        with open(path, encoding="utf-8", errors="replace") as lines:
+            return Counter(int(line.rsplit(" ", 1)[1]) for line in lines)
+
+    def ours(self, recording):
+        done = subprocess.run([self.msreport, "-q", "--format=json", "--by=stack", "--top=1000000", "churn", "peak",
+                               "leaks", recording], capture_output=True, check=False)
+        if done.returncode != 0:
+            raise Problem(f"msreport: {done.returncode}: {done.stderr}")
+        return json.loads(done.stdout)["sections"]
+
+
+def compare(name):
+    def run(bench):
+        if not have(PROGRAMS[name][0]):
+            return "skip: not installed"
+        recording = bench.record(name, PROGRAMS[name])
+        sections = bench.ours(recording)
+        counted = 0
+        for cost, (section, table, member) in COSTS.items():
+            ours = Counter(row[member] for row in sections[section][table] if row[member])
+            theirs = bench.theirs(recording, cost)
+            del theirs[0]
+            if ours != theirs:
+                raise Problem(f"{cost}: only msreport has {list((ours - theirs).elements())[:5]}, "
+                              f"only heaptrack_print {list((theirs - ours).elements())[:5]}")
+            counted += sum(ours.values())
+        return f"{sections['churn']['calls']} calls, {counted} figures of stacks"
+    return run
+
+
+def main():
+    need("heaptrack", "heaptrack_print")
+    return run_script(__doc__, [(name, compare(name)) for name in PROGRAMS], Bench)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
