@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The words that bash's completions offer for incomplete command lines.
+"""The words that the completions of bash and fish offer for incomplete command lines.
 
   completions.py --build DIR --completions DIR
 """
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -78,18 +79,43 @@ def words(line):
     return result
 
 
-def offered(folder, line, environment, path):
+def file_of(folder, shell, line):
+    """The file with the completion of the line's command."""
     tool = line.split(" ")[0]
-    file = os.path.join(os.path.abspath(folder), "msreplay" if tool == "msconvert" else tool)
+    name = ("msreplay" if tool == "msconvert" else tool) + (".fish" if shell == "fish" else "")
+    return os.path.join(os.path.abspath(folder), shell, name)
+
+
+def bash_offers(file, line, environment, path):
     done = subprocess.run(["bash", "--norc", "-c", ASK, "bash", file, line] + words(line),
                           capture_output=True, text=True, cwd=path, env=environment)
     return set(done.stdout.split())
 
 
+def fish_offers(file, line, environment, path):
+    """fish's words have the option in front that they complete, and no "=" behind an option."""
+    ask = 'source $argv[1]; and complete -C "$argv[2]"'
+    done = subprocess.run(["fish", "--no-config", "-c", ask, "--", file, line], capture_output=True, text=True,
+                          cwd=path, env={**environment, "HOME": path})
+    lines = [offer.split("\t")[0] for offer in done.stdout.splitlines()]
+    return {offer.partition("=")[2] if "=" in line.split(" ")[-1] else offer for offer in lines} | \
+        set(done.stderr.splitlines())
+
+
+SHELLS = {"bash": bash_offers, "fish": fish_offers}
+# Where fish offers other words: all spellings of an option, and options without the "=" of their values.
+FISH = {
+    "msrec -o out --rotate --depth 3 --du": "--duration",
+    "msreplay --th": "--threshold",
+    "ms_print --": "--threshold --x --y --help --version",
+}
+
+
 def main():
     args = arguments(__doc__, ("--completions", {"required": True, "metavar": "DIR"}))
-    if not os.path.exists(LIBRARY):
-        skip("bash-completion is not installed")
+    shells = [shell for shell, needed in (("bash", os.path.exists(LIBRARY)), ("fish", shutil.which("fish"))) if needed]
+    if not shells:
+        skip("neither bash-completion nor fish is installed")
     build, check, environment = args.build, Checks(), plain_environment()
     with Scratch() as path:
         programs = os.path.join(path, "programs")
@@ -100,8 +126,12 @@ def main():
             os.chmod(name, 0o755)
         rooms = [os.path.join(build.root, room) for room in ("trace-record", "analyze", "ms_print")]
         environment["PATH"] = os.pathsep.join(rooms + [programs, environment["PATH"]])
-        for line, expected in CASES.items():
-            check.equal(shlex.quote(line), offered(args.completions, line, environment, path), set(expected.split()))
+        for shell in shells:
+            for line, expected in CASES.items():
+                if shell == "fish":
+                    expected = FISH.get(line, expected)
+                offers = SHELLS[shell](file_of(args.completions, shell, line), line, environment, path)
+                check.equal(f"{shell}: {shlex.quote(line)}", offers, set(expected.split()))
     return check.status()
 
 

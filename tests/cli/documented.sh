@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every option that --help lists is in the manual page and in both completions, no page or
+# Every option that --help lists is in the manual page and in all completions, no page or
 # completion knows an option that isn't listed, and --help keeps to 80 columns.
 #
 #   documented.sh TOOL BUILD_DIR/ROOM SOURCE_DIR
@@ -40,6 +40,7 @@ if [ "$tool" = msconvert ]; then
 	shared=msreplay
 fi
 bash=$source/data/completions/bash/$shared
+fish=$source/data/completions/fish/$shared.fish
 zsh=$source/data/completions/zsh/_$shared
 
 for option in $listed; do
@@ -52,6 +53,7 @@ for option in $listed; do
 	esac
 	grep -qe "$option\\b" "$bash" || complain "$option is not in $bash"
 	grep -qe "$option\\b" "$zsh" || complain "$option is not in $zsh"
+	grep -qe " -l ${option#--} " "$fish" || complain "$option is not in $fish"
 done
 
 for option in $(sed "/MASSIF'S OTHER OPTIONS/,\$d" "$page" | grep -oE -e '\*--[a-z][-a-z]*\*' | tr -d '*' | sort -u); do
@@ -61,7 +63,7 @@ done
 case $tool in
 msreplay | msconvert) exit $failed ;; # each knows the other's options, too
 esac
-for option in $(cat "$bash" "$zsh" | long_options); do
+for option in $(sed -n 's/^ *complete .* -l \([a-z][-a-z]*\) .*/ --\1/p' "$fish" | cat - "$bash" "$zsh" | long_options); do
 	echo "$listed" | grep -qxe "$option" || complain "a completion knows $option, --help does not"
 done
 exit $failed
