@@ -426,7 +426,7 @@ static int take_sp_changes(struct mst_reader *r, struct decode *d)
 /* The initial state comes before all events, which begin at its time. */
 static int check_initial_order(struct mst_reader *r, const struct mst_chunk *chunk)
 {
-	DAMAGED_IF(chunk->initial && !r->place.initial, "a base in the midst of a trace");
+	DAMAGED_IF(chunk->initial && !r->place.initial, "an initial state in the midst of a trace");
 	if (!chunk->initial && r->place.initial && r->place.time < r->file.begin)
 		r->place.time = r->file.begin;
 	r->place.initial = chunk->initial;
@@ -438,11 +438,11 @@ static int check_initial_state(struct mst_reader *r, const struct mst_chunk *chu
 {
 	if (!chunk->initial)
 		return 0;
-	DAMAGED_IF(r->place.time > r->file.begin, "a base of what was later");
-	DAMAGED_IF(chunk->sums.null_frees, "calls in a base");
+	DAMAGED_IF(r->place.time > r->file.begin, "an initial state of what was later");
+	DAMAGED_IF(chunk->sums.null_frees, "calls in an initial state");
 	for (uint32_t i = 0; i < chunk->n_tokens; i++)
 		DAMAGED_IF(chunk->tokens[i].role != MST_ALLOC && chunk->tokens[i].role != MST_CALL,
-			   "calls in a base");
+			   "calls in an initial state");
 	return 0;
 }
 

@@ -442,7 +442,7 @@ class Tests:
         done = cut(child)
         assert done.returncode == 0 and not done.stderr, done.stderr
         stat = self.build.stat(self.path("cut"))
-        found = [stat[key] for key in ("base", "base_blocks", "malloc", "free", "live", "unknown", "lost")]
+        found = [stat[key] for key in ("initial", "initial_blocks", "malloc", "free", "live", "unknown", "lost")]
         assert found == [3500, 2, 7, 1, 3700, 0, 0], stat
         done = cut("t")
         assert done.returncode == 64 and "no forked child did anything in it" in done.stderr, done.stderr

@@ -190,13 +190,13 @@ class Decoder:
         need(not features & 1 or 4096 <= sample <= 1 << 30, "the sample's mean")
         self.begin = begin if features & 2 else 0
         need(self.begin << shift <= MASK, "the beginning")
-        self.based = self.in_base = features >> 1 & 1
+        self.has_initial = self.in_initial = features >> 1 & 1
         self.counted = recorded >> 1 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
                + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (recorded >> 3 & 1)
                + (" pages" if recorded & 4 else "") + " exact" * (recorded >> 4 & 1)
-               + (f" begin={self.begin << shift}" if self.based else ""))
+               + (f" begin={self.begin << shift}" if self.has_initial else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()
@@ -292,11 +292,11 @@ class Decoder:
 
     def events(self, fields, column):
         first, first_alloc, time, last, n, s, _, flags, *stated = struct.unpack_from("<4QIIII12Q", fields)
-        base = self.based and flags & 1
-        need(n <= LIMIT["records"] and (s <= n or base) and s <= LIMIT["tokens"], "a chunk's size", "limit")
-        need(not base or (self.in_base and last <= self.begin), "an initial state of later, or in the midst")
-        self.time = max(self.time, self.begin) if not base else self.time
-        self.in_base = base
+        initial = self.has_initial and flags & 1
+        need(n <= LIMIT["records"] and (s <= n or initial) and s <= LIMIT["tokens"], "a chunk's size", "limit")
+        need(not initial or (self.in_initial and last <= self.begin), "an initial state of later, or in the midst")
+        self.time = max(self.time, self.begin) if not initial else self.time
+        self.in_initial = initial
         need((first, first_alloc) == (self.records, self.allocs) and time >= self.time, "a chunk's beginning")
         numbers = self.token_numbers(column(0), n, s)
         tokens, counts, value = [], column(2), 0
@@ -312,15 +312,15 @@ class Decoder:
         need((not n or (runs and runs[0][0] == 0)) and all(t < len(self.threads) for _, t in runs), "the runs")
         yield (f"chunk first={first} alloc={first_alloc} records={n} tokens={s} kinds={len(self.kinds)} stacks="
                f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}" +
-               " base" * base)
+               " initial" * initial)
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
-        need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in tokens)),
+        need(not initial or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in tokens)),
              "calls in an initial state")
         yield from (f"token kind={kind} role={role} count={count}" for kind, role, count in tokens)
         counts = Counts(fields, column(7), self.count) if self.counted else None
         olds = self.identity.indices(column, numbers, tokens, first_alloc)
         records = [tokens[token][:2] for token in numbers]
-        yield from self.calls(records, stamps, runs, olds, column(8), stated, counts, base)
+        yield from self.calls(records, stamps, runs, olds, column(8), stated, counts, initial)
         self.count = counts.finish() if counts else 0
         if counts:
             found, self.stepped = sp_changes(column(9), counts.calls, self.stepped, n)
@@ -329,7 +329,7 @@ class Decoder:
         self.live.chunk(tokens, stated)
         self.units[-1][2:] = n, time
 
-    def calls(self, records, stamps, runs, olds, addresses, stated, counts, base):
+    def calls(self, records, stamps, runs, olds, addresses, stated, counts, initial):
         end = self.allocs + sum(role == ALLOC for _, role in records)
         records.append((0, None))
         i, stamp, run, place, sums = 0, 0, 0, 0, Sums(self.kinds)
@@ -358,7 +358,7 @@ class Decoder:
                    + (f" instructions={counts.call(i)}" if counts else "")
                    + (f" address={place:#x}" if paged and place else ""))
             i += 1 + pair
-        sums.check(stated, base)
+        sums.check(stated, initial)
 
     def define_names(self, fields, column):
         self.names.read(fields, column, *struct.unpack_from("<III", fields))

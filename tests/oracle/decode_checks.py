@@ -53,8 +53,8 @@ class Sums:
         self.events, self.steps = self.events + 1, self.steps + (worth[2] != 0)
         self.moved = (self.moved + abs(signed(worth[1] & MASK))) & MASK
 
-    def check(self, stated, base):
-        if base:
+    def check(self, stated, initial):
+        if initial:
             self.events = self.moved = self.steps = 0
         mine = [self.events, stated[1], *self.net, *self.most, self.moved, self.steps, self.grown, self.shrunk]
         need(mine == [signed(v) if 2 <= i <= 7 else v for i, v in enumerate(stated)], "the sums of a chunk")

@@ -185,20 +185,20 @@ class Bench:
                 contents[word, number] = tuple(contents.get((field.split('=')[0].replace('parent', 'stack'),
                                                              field.split('=')[1]), field)
                                                for field in rest[:2 if 'op=35' in rest else None] if '=' in field)
-        base, calls, in_base = [], [], False
+        initial, calls, in_initial = [], [], False
         for line in lines:
             word, *fields = line.split()
             if word == 'chunk':
-                in_base = fields[-1] == 'base'
+                in_initial = fields[-1] == 'initial'
             if word not in ('alloc', 'free', 'resize', 'call'):
                 continue
             # Without identity an initial state has no order; a trace without frees doesn't show that it lacks identity.
-            absent = ['block'] + ['time', 'thread'] * in_base if self.anonymous else []
+            absent = ['block'] + ['time', 'thread'] * in_initial if self.anonymous else []
             pairs = [(key.replace('old', 'kind') if key == 'old' else key, value)
                      for key, value in (field.split('=') for field in fields) if key not in absent]
             call = (word, tuple(contents.get(pair, pair) for pair in pairs))
-            (base if in_base else calls).append(call)
-        return sorted(base, key=repr) + calls
+            (initial if in_initial else calls).append(call)
+        return sorted(initial, key=repr) + calls
 
     def steps(self, trace):
         """Changes of the stack pointer, independent of the chunks."""

@@ -50,11 +50,11 @@ def check_chain(bench, paths, complete=True):
     stats = [bench.build.stat(path) for path in paths]
     for i, (path, stat) in enumerate(zip(paths, stats)):
         expect(stat["complete"] or (not complete and i == len(paths) - 1), f"{path}: has no end")
-        expect(i or stat["base_blocks"] == 0, f"{path}: a base of {stat['base_blocks']} blocks")
+        expect(i or stat["initial_blocks"] == 0, f"{path}: an initial state of {stat['initial_blocks']} blocks")
         if i:       # which begins with no blocks if that was at the program's very end
             before = stats[i - 1]
-            expect((stat["base"], stat["base_blocks"]) == (before["live"], before["blocks"]),
-                   f"{path}: begins with {stat['base_blocks']} blocks, {before['blocks']} were live")
+            expect((stat["initial"], stat["initial_blocks"]) == (before["live"], before["blocks"]),
+                   f"{path}: begins with {stat['initial_blocks']} blocks, {before['blocks']} were live")
         if stat["complete"] and i < len(paths) - 1:
             expect(stat["reason"] == "detached", f"{path}: ends with {stat['reason']}")
         done = subprocess.run([bench.msreplay, "-q", "--massif-out-file=/dev/null", "--time-unit=B", path],

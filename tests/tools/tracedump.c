@@ -114,7 +114,7 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 	printf("chunk first=%" PRIu64 " alloc=%" PRIu64 " records=%u tokens=%u kinds=%u stacks=%u frames=%u "
 	       "modules=%u threads=%u%s\n",
 	       chunk->first_record, chunk->first_alloc, chunk->n_records, chunk->n_tokens, kinds, stacks,
-	       frames, modules, threads, chunk->initial ? " base" : "");
+	       frames, modules, threads, chunk->initial ? " initial" : "");
 	print_sums(&chunk->sums);
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const struct mst_token *s = &chunk->tokens[i];

@@ -8,7 +8,7 @@
  *   free  null_free           frees of blocks by a free function; of NULL
  *   implied_free start exit fork lost_marks   markers, by type
  *   peak  live  blocks        requested bytes at the highest point and at the end, blocks at the end
- *   base  base_blocks         the same when the trace begins
+ *   initial initial_blocks    the same when the trace begins
  *   aligned_new               operator new calls with an alignment
  *   threads stacks depth      defined in the trace; depth is that of the deepest stack used
  *   sample                    mean distance of sample points in bytes; 0: all blocks are in the trace
@@ -48,7 +48,7 @@ struct stat_counts {
 	uint64_t op[MST_OP_COUNT];
 	uint64_t failed, failed_resize, frees, null_frees, aligned_new;
 	uint64_t live, peak, blocks;
-	uint64_t base, base_blocks;
+	uint64_t initial, initial_blocks;
 };
 
 static void count_call(struct stat_counts *s, const struct mst_kind *kinds, const struct mst_event *e)
@@ -94,8 +94,8 @@ static void count_chunk(struct stat_counts *s, struct mst_reader *reader, const 
 		count_blocks(s, kinds, &event);
 	}
 	if (chunk->initial) {
-		s->base = s->live;
-		s->base_blocks = s->blocks;
+		s->initial = s->live;
+		s->initial_blocks = s->blocks;
 	}
 	s->null_frees += chunk->sums.null_frees;
 }
@@ -140,8 +140,8 @@ static void print_counts(const struct stat_counts *s, struct mst_reader *reader)
 	put("peak", s->peak);
 	put("live", s->live);
 	put("blocks", s->blocks);
-	put("base", s->base);
-	put("base_blocks", s->base_blocks);
+	put("initial", s->initial);
+	put("initial_blocks", s->initial_blocks);
 	mst_reader_threads(reader, &n);
 	put("threads", n);
 	mst_reader_stacks(reader, &n);

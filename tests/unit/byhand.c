@@ -77,7 +77,7 @@ int byhand_file(void)
 	return fd;
 }
 
-struct mst_writer *byhand_writer(int fd, bool base)
+struct mst_writer *byhand_writer(int fd, bool initial)
 {
 	const struct mst_file_info info = {
 		.pid = 100,
@@ -86,7 +86,7 @@ struct mst_writer *byhand_writer(int fd, bool base)
 		.recorder = "by hand",
 		.exe = "/by_hand",
 		.cwd = "/",
-		.initial_state = base,
+		.initial_state = initial,
 	};
 	const struct mst_writer_options options = { .identity = true };
 	struct mst_writer *writer;

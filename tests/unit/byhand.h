@@ -29,6 +29,6 @@ void byhand_node(uint32_t process, uint32_t thread, uint16_t node, uint16_t pare
 
 /* An empty file, and a trace on one. */
 int byhand_file(void);
-struct mst_writer *byhand_writer(int fd, bool base);
+struct mst_writer *byhand_writer(int fd, bool initial);
 
 #endif

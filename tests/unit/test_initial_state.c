@@ -24,14 +24,14 @@ struct sum {
 	int64_t net;
 };
 
-static struct mst_writer *create(int fd, bool base, uint32_t chunk_records)
+static struct mst_writer *create(int fd, bool initial, uint32_t chunk_records)
 {
 	const struct mst_file_info info = { .pid = 1,
 					    .recorder = "test",
 					    .exe = "",
 					    .cwd = "",
-					    .initial_state = base,
-					    .begin_ns = base ? BEGIN_NS : 0 };
+					    .initial_state = initial,
+					    .begin_ns = initial ? BEGIN_NS : 0 };
 	const struct mst_writer_options options = { .identity = true, .chunk_records = chunk_records };
 	struct mst_writer *w;
 	uint32_t thread;
@@ -133,7 +133,7 @@ static void test_round_trip(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		const int fd = memfd_create("base", MFD_CLOEXEC);
+		const int fd = memfd_create("initial", MFD_CLOEXEC);
 		struct mst_writer *w = create(fd, true, sizes[i]);
 		struct sum sum;
 
@@ -159,7 +159,7 @@ static void test_fork(void **state)
 	const struct mst_file_info info = {
 		.pid = 2, .parent_pid = 1, .recorder = "test", .exe = "", .cwd = ""
 	};
-	const int fd = memfd_create("base", MFD_CLOEXEC), own = memfd_create("child", MFD_CLOEXEC);
+	const int fd = memfd_create("initial", MFD_CLOEXEC), own = memfd_create("child", MFD_CLOEXEC);
 	struct mst_writer *w = create(fd, true, 16), *child;
 	struct sum sum;
 
@@ -182,7 +182,7 @@ static void test_fork(void **state)
 
 static void test_misplaced(void **state)
 {
-	const int fd = memfd_create("base", MFD_CLOEXEC);
+	const int fd = memfd_create("initial", MFD_CLOEXEC);
 	struct mst_writer *w = create(fd, false, 0);
 
 	(void)state;
@@ -224,5 +224,5 @@ int main(void)
 		cmocka_unit_test(test_large_chunks),
 	};
 
-	return cmocka_run_group_tests_name("traces with a base", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("traces with an initial state", tests, NULL, NULL);
 }

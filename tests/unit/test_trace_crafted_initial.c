@@ -4,7 +4,7 @@
 #include "unit.h"
 
 /* The first chunk is the state at time 105: a block of each kind, and a marker. */
-static void base(struct craft *c)
+static void initial(struct craft *c)
 {
 	struct part *p = &c->parts[CRAFT_EVENTS];
 
@@ -22,54 +22,54 @@ static void base(struct craft *c)
 	craft_poke(&FIELDS(c, MORE), 0, 3);
 }
 
-static void base_without_feature(struct craft *c)
+static void initial_without_feature(struct craft *c)
 {
-	base(c);
+	initial(c);
 	craft_poke(&FIELDS(c, FILE), 4, 0);
 }
 
-static void base_without_beginning(struct craft *c)
+static void initial_without_beginning(struct craft *c)
 {
-	base(c);
+	initial(c);
 	FIELDS(c, FILE).size -= 8;
 }
 
-static void base_beyond_time(struct craft *c)
+static void initial_beyond_time(struct craft *c)
 {
-	base(c);
+	initial(c);
 	craft_poke(&FIELDS(c, FILE), 60, UINT32_MAX);
 }
 
-static void base_of_later(struct craft *c)
+static void initial_of_later(struct craft *c)
 {
-	base(c);
+	initial(c);
 	craft_poke(&FIELDS(c, FILE), 56, 104);
 }
 
-static void base_and_earlier(struct craft *c)
+static void initial_and_earlier(struct craft *c)
 {
-	base(c);
+	initial(c);
 	craft_poke(&FIELDS(c, FILE), 56, 106);
 }
 
-static void base_with_calls(struct craft *c)
+static void initial_with_calls(struct craft *c)
 {
-	base(c);
+	initial(c);
 	SET(COLUMN(c, EVENTS, COLUMN_TOKENS), 16, 16, 2); /* a FREE at its end */
 	SET(COLUMN(c, EVENTS, COLUMN_ORDINALS), 0);
 }
 
-static void base_with_null_frees(struct craft *c)
+static void initial_with_null_frees(struct craft *c)
 {
-	base(c);
+	initial(c);
 	craft_poke(&FIELDS(c, EVENTS), 56, 1);
 }
 
-static void base_of_nothing(struct craft *c)
+static void initial_of_nothing(struct craft *c)
 {
 	struct part *p = &c->parts[CRAFT_EVENTS];
 
-	base(c);
+	initial(c);
 	craft_poke(&p->fields, 24, 100);
 	craft_poke(&p->fields, 32, 0);
 	craft_poke(&p->fields, 36, 0);
@@ -80,25 +80,25 @@ static void base_of_nothing(struct craft *c)
 }
 
 /* Kinds without live blocks: more tokens than records. */
-static void base_of_past(struct craft *c)
+static void initial_of_past(struct craft *c)
 {
 	struct part *p = &c->parts[CRAFT_EVENTS];
 
-	base_of_nothing(c);
+	initial_of_nothing(c);
 	craft_poke(&p->fields, 36, 2);
 	SET(p->columns[COLUMN_TOKENS], 16, 16);
 	SET(p->columns[COLUMN_COUNTS], 0, 0);
 }
 
-static void past_without_base(struct craft *c)
+static void past_without_initial(struct craft *c)
 {
-	base_of_past(c);
+	initial_of_past(c);
 	craft_poke(&c->parts[CRAFT_EVENTS].fields, EVENTS_FLAGS_AT, 0);
 }
 
-static void base_in_the_midst(struct craft *c)
+static void initial_in_the_midst(struct craft *c)
 {
-	base(c);
+	initial(c);
 	craft_poke(&FIELDS(c, EVENTS), EVENTS_FLAGS_AT, 0);
 	craft_poke(&FIELDS(c, EVENTS), 16, 105);
 	craft_poke(&FIELDS(c, EVENTS), 24, 110);
@@ -107,18 +107,18 @@ static void base_in_the_midst(struct craft *c)
 }
 
 static const struct crafted crafted[] = {
-	{ "base", base, OK, "", 7 },
-	{ "base without feature", base_without_feature, OK, "", 7 },
-	{ "base without beginning", base_without_beginning, BAD, NULL, 0 },
-	{ "base, beginning beyond time", base_beyond_time, BAD, NULL, 0 },
-	{ "base of what was later", base_of_later, BAD, "later", 0 },
-	{ "base, then earlier", base_and_earlier, BAD, "time goes back", 3 },
-	{ "base with calls", base_with_calls, BAD, "calls in a base", 0 },
-	{ "base with null frees", base_with_null_frees, BAD, "calls in a base", 0 },
-	{ "base of nothing", base_of_nothing, OK, "", 4 },
-	{ "base of past", base_of_past, OK, "", 4 },
-	{ "past without base", past_without_base, BAD, "larger than", 0 },
-	{ "base in the midst", base_in_the_midst, BAD, "in the midst", 3 },
+	{ "initial state", initial, OK, "", 7 },
+	{ "initial state without feature", initial_without_feature, OK, "", 7 },
+	{ "initial state without beginning", initial_without_beginning, BAD, NULL, 0 },
+	{ "initial state, beginning beyond time", initial_beyond_time, BAD, NULL, 0 },
+	{ "initial state of what was later", initial_of_later, BAD, "later", 0 },
+	{ "initial state, then earlier", initial_and_earlier, BAD, "time goes back", 3 },
+	{ "initial state with calls", initial_with_calls, BAD, "calls in an initial state", 0 },
+	{ "initial state with null frees", initial_with_null_frees, BAD, "calls in an initial state", 0 },
+	{ "initial state of nothing", initial_of_nothing, OK, "", 4 },
+	{ "initial state of past", initial_of_past, OK, "", 4 },
+	{ "past without initial state", past_without_initial, BAD, "larger than", 0 },
+	{ "initial state in the midst", initial_in_the_midst, BAD, "in the midst", 3 },
 };
 
 int main(void)
