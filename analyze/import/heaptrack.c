@@ -122,7 +122,7 @@ static int read_version(struct state *s, const char *at)
 	if (*at && !next_number(&at, &version))
 		return import_refuse(s->import, "the format's version is no number");
 	if (version == 0 || version > VERSION_MOST)
-		return import_refuse(s->import, "a version of heaptrack's format that isn't known");
+		return import_refuse(s->import, "an unknown version of heaptrack's format");
 	s->version = (unsigned)version;
 	return 0;
 }
@@ -156,7 +156,7 @@ static int read_string(struct state *s, const char *text, size_t n)
 	s->text_bytes += n;
 	if (n >= MST_MAX_TEXT || s->text_bytes > TEXT_MOST || memchr(text, '\0', n) ||
 	    !import_reserve(&s->strings, s->n_strings, &s->room_strings, sizeof(*s->strings), MST_MAX_FRAMES))
-		return import_refuse(s->import, "too many strings, or one that is none");
+		return import_refuse(s->import, "too many strings, or a malformed one");
 	const char *kept = string_set_add(s->texts, text, n);
 	if (!kept)
 		return import_check(s->import, MST_ERR_NOMEM);
@@ -178,7 +178,7 @@ static int read_calls(struct state *s, const char *at, uint32_t frame)
 		if (!next_number(&at, &file) || !next_number(&at, &line))
 			file = line = 0;
 		if (function > s->n_strings || file > s->n_strings)
-			return import_refuse(s->import, "a string that isn't there");
+			return import_refuse(s->import, "an unknown string");
 		if (!imported_names_call(s->names, string_at(s, function), string_at(s, file),
 					 line > INT32_MAX ? 0 : (uint32_t)line))
 			return import_refuse(s->import, "too many inlined calls");
@@ -207,7 +207,7 @@ static int read_frame(struct state *s, const char *at)
 	if (!next_number(&at, &address) || !next_number(&at, &module))
 		return import_refuse(s->import, "a frame without an address");
 	if (module > s->n_strings)
-		return import_refuse(s->import, "a string that isn't there");
+		return import_refuse(s->import, "an unknown string");
 	if (add_frame(s, address, string_at(s, module), &frame) != 0 || read_calls(s, at, frame) != 0)
 		return -1;
 	return add_number(s, &s->frames, frame, MST_MAX_FRAMES);
@@ -220,7 +220,7 @@ static int read_stack(struct state *s, const char *at)
 	if (!next_number(&at, &frame) || !next_number(&at, &parent))
 		return import_refuse(s->import, "a stack without a frame");
 	if (frame == 0 || frame > s->frames.n || parent > s->stacks.n)
-		return import_refuse(s->import, "a frame or a stack that isn't there");
+		return import_refuse(s->import, "an unknown frame or stack");
 	const struct mst_stack stack = {
 		.frame = s->frames.items[frame - 1],
 		.parent = parent ? s->stacks.items[parent - 1] : MST_ROOT_STACK,
@@ -236,7 +236,7 @@ static int read_kind(struct state *s, const char *at)
 	if (!next_number(&at, &size) || !next_number(&at, &stack))
 		return import_refuse(s->import, "a kind of block without a size");
 	if (stack > s->stacks.n || size > INT64_MAX)
-		return import_refuse(s->import, "a stack that isn't there, or a size that can't be");
+		return import_refuse(s->import, "an unknown stack or an impossible size");
 	const struct mst_kind k = {
 		.op = MST_OP_MALLOC,
 		.stack = stack ? s->stacks.items[stack - 1] : MST_ROOT_STACK,
@@ -258,7 +258,7 @@ static int read_call(struct state *s, const char *at, bool comes)
 {
 	uint64_t number, index;
 	if (!next_number(&at, &number) || number >= s->n_kinds)
-		return import_refuse(s->import, "a kind of block that isn't there");
+		return import_refuse(s->import, "an unknown kind of block");
 	struct kind *kind = &s->kinds[number];
 	int error = 0;
 	if (comes) {
@@ -277,7 +277,7 @@ static int read_time(struct state *s, const char *at)
 {
 	uint64_t ms;
 	if (!next_number(&at, &ms) || ms > INT64_MAX / IMPORT_NS_PER_MS - 1)
-		return import_refuse(s->import, "a time that is none");
+		return import_refuse(s->import, "a malformed time");
 	if (ms > s->ms)
 		s->ms = ms;
 	mst_writer_at(s->writer, import_ms_to_ns(s->ms), 0);
@@ -289,7 +289,7 @@ static int read_resident(struct state *s, const char *at)
 	struct mst_memory_sample sample = { .proportional = UINT64_MAX, .swapped = UINT64_MAX };
 	uint64_t pages;
 	if (!next_number(&at, &pages) || pages > INT64_MAX / s->page_size)
-		return import_refuse(s->import, "memory that can't be");
+		return import_refuse(s->import, "an impossible amount of memory");
 	sample.resident = pages * s->page_size;
 	const int error = mst_writer_memory(s->writer, import_ms_to_ns(s->ms), &sample);
 	return import_check(s->import, error == MST_ERR_LIMIT ? 0 : error);

@@ -266,7 +266,7 @@ static int read_node(struct state *s, char *line)
 	char *end;
 	node.children = strtoull(line + 1, &end, 10);
 	if (*end != ':' || end[1] != ' ' || end == line + 1)
-		return import_refuse(s->import, "a line of a tree that is none");
+		return import_refuse(s->import, "a malformed line of a tree");
 	line = end + 2;
 	node.bytes = strtoull(line, &end, 10);
 	if (end == line || *end != ' ' || node.bytes > INT64_MAX)
@@ -304,7 +304,7 @@ static int read_time(struct state *s, const char *text)
 	char *end;
 	const uint64_t time = strtoull(text, &end, 10);
 	if (end == text || *end || time > INT64_MAX / IMPORT_NS_PER_MS - 1)
-		return import_refuse(s->import, "a time that is none");
+		return import_refuse(s->import, "a malformed time");
 	s->last_ns = import_ms_to_ns(time);
 	mst_writer_at(s->writer, s->last_ns, 0);
 	return 0;
@@ -317,7 +317,7 @@ static int read_line(void *state, char *line, size_t n)
 	(void)n;
 	if (s->depth || (*at == 'n' && at[1] >= '0' && at[1] <= '9')) {
 		if (*at != 'n' || !s->writer)
-			return import_refuse(s->import, "a tree that ends too early, or begins so");
+			return import_refuse(s->import, "a tree of the wrong size");
 		return read_node(s, at);
 	}
 	if (strncmp(line, "cmd: ", 5) == 0 && !s->command) {
@@ -383,7 +383,7 @@ static bool recognize(const char *head, size_t n)
 const struct importer import_massif = {
 	.name = "massif",
 	.help = "a massif.out file: its detailed snapshots",
-	.notice = "a massif.out tells what was live, in trees; numbers of calls and blocks are not in it",
+	.notice = "a massif.out has trees of what was live, but no numbers of calls and blocks",
 	.recognize = recognize,
 	.read = import_file,
 };

@@ -249,6 +249,6 @@ static int import_file(struct import *import)
 const struct importer import_memusage = {
 	.name = "memusage",
 	.help = "memusage's data file (memusage -d)",
-	.notice = "memusage's data tell the live bytes and the stack's depth, but neither calls nor places",
+	.notice = "memusage's data has the live bytes and the stack's depth, but neither calls nor places",
 	.read = import_file,
 };

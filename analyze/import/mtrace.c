@@ -260,12 +260,12 @@ static int read_line(void *state, char *line, size_t n)
 	}
 	const char what = *at;
 	if (!what || !strchr("+-<>!", what) || at[1] != ' ')
-		return import_refuse(s->import, "a line that is no call");
+		return import_refuse(s->import, "not a call");
 	at++;
 	if (!next_number(&at, &address) || (what != '-' && what != '<' && !next_number(&at, &size)))
 		return import_refuse(s->import, "a call without a number");
 	if (address == UINT64_MAX || size > INT64_MAX)
-		return import_refuse(s->import, "a number that can't be");
+		return import_refuse(s->import, "an impossible number");
 	if (place && find_stack(s, place, &stack) != 0)
 		return -1;
 	return do_call(s, what, stack, address, size);

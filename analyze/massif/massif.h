@@ -47,7 +47,7 @@ struct snapshot {
 	uint64_t stacks;   /* of all threads */
 	struct live *live; /* what massif_tree() builds the tree from; NULL: none */
 	uint32_t records;  /* how many of its chunk were done by then */
-	uint64_t changes;  /* calls that had changed the counters by then: tells equal states */
+	uint64_t changes;  /* calls that had changed the counters by then; equal only in equal states */
 };
 
 /* Bytes by context at one point in time, in order of first use; later contexts are missing. */

@@ -16,7 +16,7 @@
 struct out {
 	int fd;
 	int error;
-	struct pack *pack; /* NULL: what is written goes out as it is */
+	struct pack *pack; /* NULL: no compression */
 	size_t used;
 	char buffer[BUFFER_BYTES];
 };

@@ -29,7 +29,7 @@ const char *clock_unit_name(enum time_unit unit);
 /* The unit of that name. False: there is none. */
 bool clock_unit_parse(const char *name, enum time_unit *unit);
 
-/* The columns that tell the time, of enum mst_column. */
+/* The columns that a clock of the unit reads, of enum mst_column. */
 unsigned clock_columns(enum time_unit unit);
 
 /* Whether the clock counts changes. */

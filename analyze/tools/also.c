@@ -73,7 +73,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		return refuse(args, value, "not an option");
 	case ARGP_KEY_ERROR:
-		/* Without a problem from a parser, argp failed by itself; it doesn't report which error it met. */
+		/* Without a refusal from a parser, argp itself has failed; argp doesn't report why. */
 		return args->refusal.text ? 0
 					  : refuse(args, state->argv[state->next - 1],
 						   "not one of Massif's options, or without its value");

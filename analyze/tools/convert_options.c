@@ -32,7 +32,7 @@ static const struct argp_option options[] = {
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
 	  "ticks a second of the clock in INPUT, if INPUT doesn't say (1000000000)", TOOL_GROUP_OUTPUT },
 	{ "embed-symbols", KEY_EMBED_SYMBOLS, NULL, 0,
-	  "write a trace that has the names of its frames in it, to be read where no program is",
+	  "write a trace with the names of its frames, for machines without the programs",
 	  TOOL_GROUP_OUTPUT },
 	{ "level", 'z', "N", 0, "write a trace that is compressed better: zstd level, 1 to 19",
 	  TOOL_GROUP_OUTPUT },
@@ -223,11 +223,11 @@ static error_t parse_rewrite(struct convert_command *command, struct argp_state 
 static void check_contradictions(const struct convert_command *command, struct argp_state *state)
 {
 	if (command->embed_symbols && command->from)
-		argp_error(state, "--embed-symbols is about traces of msrec, not what --from reads");
+		argp_error(state, "--embed-symbols is for traces of msrec, not for what --from reads");
 	if (command->embed_symbols && command->to && strcmp(command->to, TRACE) != 0)
 		argp_error(state, "--embed-symbols writes a trace, not --to=%s", command->to);
 	if (command->trace_option && command->from)
-		argp_error(state, "%s is about traces of msrec, not what --from reads",
+		argp_error(state, "%s is for traces of msrec, not for what --from reads",
 			   command->trace_option);
 	if (command->trace_option && command->to && strcmp(command->to, TRACE) != 0)
 		argp_error(state, "%s writes a trace, not --to=%s", command->trace_option, command->to);
@@ -285,7 +285,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!command->input)
-			argp_error(state, "which input?");
+			argp_error(state, "no input given");
 		check_contradictions(command, state);
 		return 0;
 	}

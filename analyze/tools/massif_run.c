@@ -66,7 +66,7 @@ static int name_ats(struct massif_run *item, const struct tool *tool)
 		return TOOL_USAGE;
 	}
 	if (settings->only_moments && settings->n_ats == 0) {
-		tool_error(tool, "--only-moments: which ones? --at, --snapshot or --all-snapshots says so");
+		tool_error(tool, "--only-moments needs --at, --snapshot or --all-snapshots");
 		return TOOL_USAGE;
 	}
 	item->at_names = calloc(settings->n_ats + 1, sizeof(char *));

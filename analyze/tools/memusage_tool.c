@@ -271,9 +271,10 @@ static bool print_stream(const struct observers *o, const struct memusage_tool *
 			 const struct tool *tool, const struct tool_trace *trace, FILE *report, int fd)
 {
 	print_report(o, trace, report, term_colour_wanted(usage->colour, fd));
+	errno = EIO; /* where an earlier write failed */
 	if (fflush(report) == 0 && !ferror(report))
 		return true;
-	tool_error(tool, "standard output: cannot write");
+	tool_error(tool, "standard output: %s", strerror(errno));
 	return false;
 }
 

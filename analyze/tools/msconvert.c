@@ -53,7 +53,7 @@ static bool is_massifs(const struct emitter *emitter)
 	return emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE;
 }
 
-/* What people call formats, or expect of them. */
+/* Other names of formats, and forms that another tool makes of a format. */
 static void refuse_format(const struct convert_command *command)
 {
 	static const struct {
@@ -87,7 +87,7 @@ static const struct emitter *choose_emitter(const struct convert_command *comman
 	if (!emitter && command->to)
 		refuse_format(command);
 	else if (!emitter && strcmp(output, "-") == 0)
-		tool_error(&command->tool, "which format? --to=FORMAT says so (--to=help lists them)");
+		tool_error(&command->tool, "no format given; use --to=FORMAT (--to=help lists them)");
 	else if (!emitter)
 		tool_error(&command->tool,
 			   "%s: no format has this suffix; use --to=FORMAT (--to=help lists them)", output);
@@ -96,7 +96,7 @@ static const struct emitter *choose_emitter(const struct convert_command *comman
 			   emitter->name);
 		return NULL;
 	} else if (emitter->binary && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
-		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE",
+		tool_error(&command->tool, "%s is not text, so it is not written to a terminal; use -o FILE",
 			   emitter->name);
 		return NULL;
 	}
@@ -142,7 +142,7 @@ static bool is_range_sound(const struct convert_command *command, uint64_t most)
 	const struct profile_query *range = &command->query.profile;
 	if (range->from <= range->until && range->from <= most)
 		return true;
-	tool_error(&command->tool, "--from, --until: there is no time between them");
+	tool_error(&command->tool, "--from, --until: nothing lies between them");
 	return false;
 }
 
@@ -322,7 +322,7 @@ static bool settle_trace(const struct convert_command *command)
 	if (foreign)
 		tool_error(&command->tool, "%s: not with the format %s", foreign, TRACE);
 	else if (command->from && command->profile_option)
-		tool_error(&command->tool, "%s is about traces of msrec, not what --from reads",
+		tool_error(&command->tool, "%s is for traces of msrec, not for what --from reads",
 			   command->profile_option);
 	else
 		return is_range_sound(command, MAX_MS);

@@ -69,13 +69,13 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!command->trace)
-			argp_error(state, "which trace?");
+			argp_error(state, "no trace given");
 		if (command->memusage && (command->tool.n_also || command->tool.args.settings.n_ats))
 			argp_error(
 				state,
-				"--also, --at and their like are about Massif's answers, --memusage is none");
+				"--memusage takes no --also, --at, --snapshot or --all-snapshots");
 		if (!command->memusage && command->usage.given)
-			argp_error(state, "--%s is about memusage's report; --memusage asks for it",
+			argp_error(state, "--%s needs --memusage",
 				   command->usage.given);
 		return 0;
 	}

@@ -34,7 +34,7 @@ struct command {
 static const struct argp_option options[] = {
 	{ "progname", 'n', "NAME", 0, "report only on processes whose program has this name", 1 },
 	{ "keep", KEY_KEEP, "FILE", OPTION_ARG_OPTIONAL,
-	  "keep the traces, for msreplay and its like, as FILE (trace.%p.zst)", 1 },
+	  "keep the traces, for msreplay and msconvert, as FILE (trace.%p.zst)", 1 },
 	{ "full", KEY_FULL, NULL, 0, "also report what memusage leaves out", TOOL_GROUP_MEMUSAGE },
 	{ NULL, 0, NULL, 0, "Accepted for memusage's sake:", TOOL_GROUP_DIAGNOSTICS },
 	{ "unbuffered", 'u', NULL, 0, "no effect: nothing recorded is lost", TOOL_GROUP_DIAGNOSTICS },

@@ -19,7 +19,7 @@ struct refusal {
 	enum refusal_status status;
 };
 
-/* Set the refusal and return EINVAL, or ENOMEM without a text. The first with the given text as it is. */
+/* Each function sets the refusal and returns EINVAL, or ENOMEM without a text. */
 int refusal_set(struct refusal *refusal, enum refusal_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -27,7 +27,7 @@ int refusal_set(struct refusal *refusal, enum refusal_status status, const char 
 int refusal_bad_value(struct refusal *refusal, const char *option, const char *value, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* In Massif's words: it compares some options with each known value, and takes a wrong value for an unknown option. */
+/* In Massif's words: Massif compares some options with each known value, so a wrong value is an unknown option. */
 int refusal_unknown_option(struct refusal *refusal, const char *option, const char *value);
 
 /* In our words: what is wrong with the value of an option. */

@@ -14,7 +14,7 @@ struct recording_trace {
 	char *path;
 	uint32_t pid;
 	char *program;  /* argv[0] of the process, or its executable; "": not known */
-	bool executed;  /* the process went on as another program */
+	bool executed;  /* the process executed another program */
 	uint64_t ended; /* CLOCK_REALTIME, ns; of the last call if the end isn't known */
 };
 

@@ -161,7 +161,7 @@ static void notice_end(const struct tool *tool, const char *name, const struct m
 		break;
 	}
 	case MST_END_EXEC:
-		tool_notice(tool, "%s: the process went on as another program", name);
+		tool_notice(tool, "%s: the process executed another program", name);
 		break;
 	case MST_END_DETACHED:
 		tool_notice(tool, "%s: recording stopped before the program did", name);

@@ -47,7 +47,7 @@ int trace_to_trace_keep(const struct tool *tool, const char *output, int fd)
 	const char *name = output ? output : "-";
 	struct output_file file;
 	if (strcmp(name, "-") == 0 && isatty(STDOUT_FILENO)) {
-		tool_error(tool, "standard output: %s", strerror(EINVAL));
+		tool_error(tool, "a trace is not text, so it is not written to a terminal; use -o FILE");
 		return TOOL_NO_RESULT;
 	}
 	if (!output_begin(&file, tool, name, OUTPUT_FILE_TRACE, PACK_NONE))

@@ -118,7 +118,7 @@ def check_options(build, trace):
         Program(build, trace, "once", option).end()
         check(option, bool(Trace(trace).peak) == wanted)
     bad = subprocess.run([build.msrec, "--rss=maybe", "true"], capture_output=True, text=True)
-    check("--rss=maybe is an error", bad.returncode == 125 and "--rss takes yes or no, not 'maybe'" in bad.stderr,
+    check("--rss=maybe is an error", bad.returncode == 125 and "--rss=maybe: should be yes or no" in bad.stderr,
           bad.stderr)
 
 

@@ -208,10 +208,10 @@ def check_damage(tools, path):
         done = run_damaged(tools, cut, name)
         expect(name, (done.returncode, b"cut or damaged" in done.stderr), (1, True))
     head = b"v 10400 3\nX x\n"
-    for text, problem in ((b"t 1 0\n", b"isn't there"), (b"i 1 9\n", b"isn't there"), (b"+ 0\n", b"isn't there"),
-                          (b"s ff x\n", b"shorter"), (b"a 1 1\n", b"isn't there"), (b"v 1 1\n", b"second"),
+    for text, problem in ((b"t 1 0\n", b"unknown"), (b"i 1 9\n", b"unknown"), (b"+ 0\n", b"unknown"),
+                          (b"s ff x\n", b"shorter"), (b"a 1 1\n", b"unknown"), (b"v 1 1\n", b"second"),
                           (b"a -1 0\n", b"without a size"), (b"i zz 0\n", b"without an address"),
-                          (b"a ffffffffffffffff 0\n", b"can't be"), (b"c fffffffffffffffff\n", b"none")):
+                          (b"a ffffffffffffffff 0\n", b"impossible"), (b"c fffffffffffffffff\n", b"malformed")):
         done = run_damaged(tools, head + b"s 1 a\n" + text, text)
         expect(text, (done.returncode, problem in done.stderr), (2, True))
     expect("a later version", run_damaged(tools, b"v 10400 9\n", "later").returncode, 2)

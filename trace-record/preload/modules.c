@@ -267,7 +267,7 @@ void modules_closing_begin(void)
 	atomic_fetch_add_explicit(&modules_state, 1, memory_order_seq_cst);
 }
 
-/* Another thread may have opened an object where one is gone; modules_find() tells these apart by name. */
+/* Another thread may have opened an object where one is gone; modules_find() distinguishes these by name. */
 void modules_closing_end(uint64_t stamp, bool alone)
 {
 	uint64_t change = close_gone(stamp, NULL) || !alone ? STATE_CLOSED : 0;

@@ -12,7 +12,7 @@
 #include "sigreturn.h"
 #include "take_registers.h"
 
-/* A frame larger than this is not believed when only the frame pointer tells its size. */
+/* A frame larger than this is not believed when its size comes from the frame pointer alone. */
 #define POINTER_FRAME_BYTES_MAX ((uintptr_t)1 << 20)
 
 /* Reads farther than this from the readable region start another one. */

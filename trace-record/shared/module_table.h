@@ -34,7 +34,7 @@ enum module_role {
 struct module {
 	uint64_t start, end; /* the range that the object's segments span */
 	uint64_t bias;       /* run-time address minus link-time address */
-	uint64_t opened;     /* stamp: the recorder first met the object; tells objects in one entry apart */
+	uint64_t opened; /* stamp: the recorder first met the object; distinguishes objects in one entry */
 	_Atomic uint64_t closed; /* stamp: when the object was found unloaded; 0: still there */
 	uint32_t order;          /* load order, 0 = executable; differs among open modules */
 	uint8_t role;            /* enum module_role */
