@@ -71,12 +71,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		if (!command->trace)
 			argp_error(state, "no trace given");
 		if (command->memusage && (command->tool.n_also || command->tool.args.settings.n_ats))
-			argp_error(
-				state,
-				"--memusage takes no --also, --at, --snapshot or --all-snapshots");
+			argp_error(state, "--memusage takes no --also, --at, --snapshot or --all-snapshots");
 		if (!command->memusage && command->usage.given)
-			argp_error(state, "--%s needs --memusage",
-				   command->usage.given);
+			argp_error(state, "--%s needs --memusage", command->usage.given);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -132,6 +129,7 @@ static int print_usage(struct command *command, const struct tool_trace *trace)
 {
 	char *name;
 	int status;
+	command->tool.no_stacks = !command->usage.full;
 	if (!name_report(command, trace, &name, &status))
 		return status;
 	if (command->tool.args.given)

@@ -260,8 +260,9 @@ static int record(const struct command *command, struct recording *r)
 	return WEXITSTATUS(status) == 0 && (error || !ok) ? (int)STATUS_FAILED : WEXITSTATUS(status);
 }
 
-static int run(const struct command *command)
+static int run(struct command *command)
 {
+	command->tool.no_stacks = !command->usage.full;
 	struct recording recording;
 	char *place;
 	if (memusage_tool_check(&command->usage, &command->tool) != 0 || !find_place(command, &place))

@@ -204,7 +204,7 @@ static void notice_cut_stacks(const struct tool *tool, const struct tool_trace *
 {
 	uint32_t frames;
 	const uint32_t n = cut_stacks_count(trace->reader, &frames);
-	if (n)
+	if (n && !tool->no_stacks)
 		tool_notice(tool,
 			    "%s: %" PRIu32 " stack%s cut at %" PRIu32
 			    " frames, so what called them is not known "
