@@ -62,7 +62,7 @@ static const struct argp_option options[] = {
 	{ "force", 'f', NULL, 0, "Overwrite an existing trace", 1 },
 	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (5)", 1 },
 	{ "embed-symbols", OPT_EMBED_SYMBOLS, NULL, 0,
-	  "At the end, put the names of all frames into the trace, to be read where no program is", 1 },
+	  "At the end, put the names of all frames into the trace, for machines without the programs", 1 },
 	{ "max-size", OPT_MAX_SIZE, "SIZE", 0,
 	  "End the recording before FILE is larger than SIZE bytes, 64k and up; the program goes on", 1 },
 	{ "rotate", OPT_ROTATE, "N", OPTION_ARG_OPTIONAL,
@@ -116,7 +116,7 @@ static bool yes_or_no(struct argp_state *state, const char *option, const char *
 	if (!arg)
 		return true;
 	if (strcmp(arg, "yes") != 0 && strcmp(arg, "no") != 0)
-		argp_error(state, "--%s takes yes or no, not '%s'", option, arg);
+		argp_error(state, "--%s=%s: should be yes or no", option, arg);
 	return arg[0] == 'y';
 }
 
@@ -128,7 +128,7 @@ static int number(struct argp_state *state, const char *option, const char *arg,
 	errno = 0;
 	n = strtol(arg, &end, 10);
 	if (errno || end == arg || *end || n < low || n > high)
-		argp_error(state, "--%s takes a number from %d to %d, not '%s'", option, low, high, arg);
+		argp_error(state, "--%s=%s: should be a number from %d to %d", option, arg, low, high);
 	return (int)n;
 }
 
@@ -159,7 +159,7 @@ static uint64_t sample_interval(struct argp_state *state, const char *arg)
 	if (strcmp(arg, "off") == 0)
 		return 0;
 	if (n < MST_SAMPLE_MIN || n > MST_SAMPLE_MAX)
-		argp_error(state, "--sample takes a number of bytes from 4k to 1G, or off, not '%s'", arg);
+		argp_error(state, "--sample=%s: should be a number of bytes from 4k to 1G, or off", arg);
 	return n;
 }
 
@@ -168,7 +168,7 @@ static uint64_t max_size(struct argp_state *state, const char *arg)
 	const uint64_t n = bytes(arg);
 
 	if (n < MAX_SIZE_MIN || n > INT64_MAX)
-		argp_error(state, "--max-size takes a number of bytes, 64k and up, not '%s'", arg);
+		argp_error(state, "--max-size=%s: should be a number of bytes, 64k and up", arg);
 	return n;
 }
 
@@ -185,7 +185,7 @@ static void choose_instructions(struct argp_state *state, struct command_line *l
 		return;
 	}
 	if (strcmp(arg, "auto") != 0 && strcmp(arg, "pmu") != 0 && strcmp(arg, "off") != 0)
-		argp_error(state, "--instructions takes auto, pmu, exact or off, not '%s'", arg);
+		argp_error(state, "--instructions=%s: should be auto, pmu, exact or off", arg);
 	line->options.capture.instructions = strcmp(arg, "off") != 0;
 	line->instructions_wanted = strcmp(arg, "pmu") == 0;
 }
@@ -256,7 +256,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ENGINE:
 		if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)
-			argp_error(state, "--engine is preload or valgrind, not '%s'", arg);
+			argp_error(state, "--engine=%s: should be preload or valgrind", arg);
 		capture->exact = arg[0] == 'v';
 		return 0;
 	case OPT_EMBED_SYMBOLS:
