@@ -68,6 +68,30 @@ bool file_write(int fd, const uint8_t *data, size_t size)
 	return true;
 }
 
+char *file_text(const char *path, size_t most)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = fd < 0 ? NULL : malloc(most + 2);
+	size_t n = 0;
+	ssize_t got = 1;
+	while (text && got != 0 && n <= most) {
+		got = read(fd, text + n, most + 1 - n);
+		if (got < 0 && errno != EINTR)
+			break;
+		n += got > 0 ? (size_t)got : 0;
+	}
+	const int error = fd < 0 || !text || got < 0 ? errno : n > most ? EFBIG : 0;
+	if (fd >= 0)
+		close(fd);
+	if (error) {
+		free(text);
+		errno = error;
+		return NULL;
+	}
+	text[n] = '\0';
+	return text;
+}
+
 int file_unnamed(void)
 {
 	const char *directory = getenv("TMPDIR");

@@ -16,6 +16,9 @@ bool file_write_at(int fd, uint64_t at, const void *data, size_t size);
 /* False with errno: some of the bytes may be written. */
 bool file_write(int fd, const uint8_t *data, size_t size);
 
+/* The text of a file of at most `most` bytes, NUL-terminated, to be freed. NULL with errno; EFBIG: it is larger. */
+char *file_text(const char *path, size_t most);
+
 /*
  * Opens a file without a name in $TMPDIR or /tmp, for reading and writing; it is gone when it is closed. -1 with
  * errno.

@@ -79,7 +79,7 @@ static struct group *find_group(struct groups *groups, struct index_map *keys, u
 }
 
 bool groups_collect(struct groups *groups, const struct mst_reader *reader, const struct profile *profile,
-		    struct sites *sites, enum group_by by)
+		    struct sites *sites, enum group_by by, const uint32_t *left_out)
 {
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
@@ -91,6 +91,8 @@ bool groups_collect(struct groups *groups, const struct mst_reader *reader, cons
 	for (size_t i = 0; fine && profile_row(profile, i, &row); i++) {
 		uint64_t key;
 		struct group *group = NULL;
+		if (left_out && left_out[kinds[row.kind].stack] != MST_NONE)
+			continue;
 		if (row_key(sites, &row, &kinds[row.kind], by, &key))
 			group = find_group(groups, &keys, key);
 		if (group)

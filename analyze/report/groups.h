@@ -40,9 +40,12 @@ struct groups {
 	enum group_by by;
 };
 
-/* After the replay. False: no memory; groups_finish() must still be called. */
+/*
+ * After the replay. `left_out`: by stack, MST_NONE or something else if its rows are left out; NULL: none is. False: no
+ * memory; groups_finish() must still be called.
+ */
 bool groups_collect(struct groups *groups, const struct mst_reader *reader, const struct profile *profile,
-		    struct sites *sites, enum group_by by);
+		    struct sites *sites, enum group_by by, const uint32_t *left_out);
 void groups_finish(struct groups *groups);
 
 /*

@@ -38,7 +38,7 @@ double report_share(uint64_t part, uint64_t whole)
 bool report_groups(struct report *report, const struct profile *profile, struct groups *groups,
 		   enum group_by by, enum group_order order)
 {
-	const bool fine = groups_collect(groups, report->reader, profile, report->sites, by) &&
+	const bool fine = groups_collect(groups, report->reader, profile, report->sites, by, NULL) &&
 			  groups_sort(groups, order);
 	report->no_memory |= !fine;
 	return fine;

@@ -14,6 +14,7 @@
 #include "profile.h"
 #include "settings.h"
 #include "sites.h"
+#include "suppressions.h"
 #include "symbolize.h"
 #include "timeline.h"
 
@@ -40,6 +41,7 @@ struct report_query {
 	bool si;          /* units of 1000 in sentences */
 	double threshold; /* of a tree, in shares */
 	struct sites_hidden hidden;
+	struct suppressions *suppressions; /* of the leaks; what each hid is noted in it */
 };
 
 struct report {

@@ -93,28 +93,86 @@ static uint32_t collect(struct report *r, const struct groups *groups, const str
 	return n;
 }
 
+static void write_table(struct report *r, const struct groups *groups, uint64_t all)
+{
+	const uint64_t top = report_top(r, 10);
+	struct trends trends = { 0 };
+	struct leak *leaks = malloc((groups->n + (size_t)1) * sizeof(*leaks));
+	answer_table(r->answer, "leaks", NULL, columns, sizeof(columns) / sizeof(*columns));
+	r->no_memory |= !leaks || !trends_follow(&trends, r, groups);
+	const uint32_t n = r->no_memory ? 0 : collect(r, groups, &trends, leaks);
+	for (uint32_t i = 0; i < n && i < top; i++)
+		write_leak(r, &leaks[i], groups->by, all);
+	answer_left_out(r->answer, n > top ? n - top : 0);
+	trends_finish(&trends);
+	free(leaks);
+}
+
+/* ---- Suppressions ---- */
+
+static const struct answer_column suppressed_columns[] = {
+	{ "pattern", "pattern", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "blocks", "blocks", ANSWER_COUNT, ANSWER_EVERYWHERE },
+};
+
+/* Adds up what each suppression hides. By stack its suppression; NULL: no memory, and the report knows. */
+static uint32_t *suppress(struct report *r, uint64_t *bytes, uint64_t *blocks)
+{
+	struct suppressions *s = r->query->suppressions;
+	uint32_t *of = suppressions_of_stacks(s, r->reader, r->calls);
+	struct groups stacks;
+	*bytes = *blocks = 0;
+	if (of && report_groups(r, r->profile, &stacks, BY_STACK, ORDER_END)) {
+		for (uint32_t i = 0; i < stacks.n; i++) {
+			const struct group *g = &stacks.items[i];
+			if (of[g->stack] == MST_NONE)
+				continue;
+			s->items[of[g->stack]].bytes += g->end_bytes;
+			s->items[of[g->stack]].blocks += g->end_blocks;
+			*bytes += g->end_bytes;
+			*blocks += g->end_blocks;
+		}
+		groups_finish(&stacks);
+	}
+	r->no_memory |= !of;
+	return of;
+}
+
+static void write_suppressed(struct report *r)
+{
+	const struct suppressions *s = r->query->suppressions;
+	answer_table(r->answer, "suppressed", "Suppressed", suppressed_columns,
+		     sizeof(suppressed_columns) / sizeof(*suppressed_columns));
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->items[i].blocks == 0)
+			continue;
+		answer_text(r->answer, s->items[i].pattern ? s->items[i].pattern : "built in");
+		answer_number(r->answer, s->items[i].bytes);
+		answer_number(r->answer, s->items[i].blocks);
+	}
+}
+
 static void write_leaks(struct report *r)
 {
 	const enum group_by by = r->query->by_given ? r->query->by : BY_STACK;
 	const struct report_totals totals = report_totals(r, r->profile);
-	const uint64_t top = report_top(r, 10);
-	struct groups groups;
-	struct trends trends = { 0 };
+	struct groups groups = { 0 };
+	uint64_t bytes, blocks;
+	uint32_t *suppressed = suppress(r, &bytes, &blocks);
 	answer_section(r->answer, "leaks", "Live at the end");
-	answer_fact(r->answer, "bytes", "live", ANSWER_BYTES, totals.end_bytes);
-	answer_fact(r->answer, "blocks", "blocks", ANSWER_COUNT, totals.end_blocks);
-	answer_table(r->answer, "leaks", NULL, columns, sizeof(columns) / sizeof(*columns));
-	if (report_groups(r, r->profile, &groups, by, ORDER_END)) {
-		struct leak *leaks = malloc((groups.n + (size_t)1) * sizeof(*leaks));
-		r->no_memory |= !leaks || !trends_follow(&trends, r, &groups);
-		const uint32_t n = r->no_memory ? 0 : collect(r, &groups, &trends, leaks);
-		for (uint32_t i = 0; i < n && i < top; i++)
-			write_leak(r, &leaks[i], by, totals.end_bytes);
-		answer_left_out(r->answer, n > top ? n - top : 0);
-		free(leaks);
+	answer_fact(r->answer, "bytes", "live", ANSWER_BYTES, totals.end_bytes - bytes);
+	answer_fact(r->answer, "blocks", "blocks", ANSWER_COUNT, totals.end_blocks - blocks);
+	if (suppressed && groups_collect(&groups, r->reader, r->profile, r->sites, by, suppressed) &&
+	    groups_sort(&groups, ORDER_END)) {
+		write_table(r, &groups, totals.end_bytes - bytes);
+		if (blocks)
+			write_suppressed(r);
+	} else {
+		r->no_memory = true;
 	}
-	trends_finish(&trends);
 	groups_finish(&groups);
+	free(suppressed);
 }
 
 const struct report_section section_leaks = {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "duration.h"
+#include "file.h"
 #include "number.h"
 
 enum {
@@ -17,12 +18,16 @@ enum {
 	KEY_HIDE,
 	KEY_ALLOC_FN,
 	KEY_ALL_FRAMES,
+	KEY_SUPPRESSIONS,
+	KEY_NO_SUPPRESSIONS,
 	KEY_TEMPORARY,
 	KEY_THRESHOLD,
 	KEY_FORMAT,
 	KEY_SI,
 	KEY_SYMBOLS,
 };
+
+#define MOST_SUPPRESSIONS (1u << 20) /* bytes of a file */
 
 enum { GROUP_QUESTION = 1, GROUP_SITES, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
 
@@ -36,6 +41,11 @@ static const struct argp_option options[] = {
 	{ "by", KEY_BY, "GROUP", 0, "sum up by site, stack, function, library, thread, size or type of call",
 	  GROUP_QUESTION },
 	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_QUESTION },
+	{ "suppressions", KEY_SUPPRESSIONS, "FILE", 0,
+	  "leave out of section leaks what lines leak:PATTERN say, as LeakSanitizer has them (repeatable)",
+	  GROUP_QUESTION },
+	{ "no-suppressions", KEY_NO_SUPPRESSIONS, NULL, 0,
+	  "nor leave out what the C library and the dynamic loader keep until the end", GROUP_QUESTION },
 	{ "temporary", KEY_TEMPORARY, "N", 0,
 	  "a block is temporary if its thread makes at most N allocations before it is freed (0)",
 	  GROUP_QUESTION },
@@ -146,6 +156,20 @@ static error_t add_pattern(struct report_command *command, const char *pattern)
 	return 0;
 }
 
+static error_t read_suppressions(struct report_command *command, struct argp_state *state, const char *name)
+{
+	uint32_t line = 0;
+	char *text = file_text(name, MOST_SUPPRESSIONS);
+	if (!text)
+		argp_error(state, "--suppressions=%s: %s", name, strerror(errno));
+	const enum suppressions_result result =
+		text ? suppressions_parse(&command->suppressions, text, &line) : SUPPRESSIONS_NO_MEMORY;
+	free(text);
+	if (result == SUPPRESSIONS_MALFORMED)
+		argp_error(state, "--suppressions=%s: line %u should be leak:PATTERN", name, line);
+	return result == SUPPRESSIONS_FINE ? 0 : ENOMEM;
+}
+
 static error_t add_symbol_dir(struct tool *tool, const char *directory)
 {
 	const char **dirs = reallocarray(tool->symbol_dirs, tool->n_symbol_dirs + 1, sizeof(*dirs));
@@ -189,6 +213,9 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 			   command->n_sections ? "which trace? (a trace of that name is ./%s)"
 					       : "which trace?",
 			   command->n_sections ? command->sections[command->n_sections - 1]->name : "");
+	command->query.suppressions = &command->suppressions;
+	if (!command->no_built_in && !suppressions_add_built_in(&command->suppressions))
+		return ENOMEM;
 	return command->n_sections ? 0 : add_section(command, report_sections[0]);
 }
 
@@ -221,6 +248,11 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 	case KEY_THRESHOLD:
 		parse_number(state, "threshold", value, 100, &n);
 		command->query.threshold = (double)n / 100;
+		return 0;
+	case KEY_SUPPRESSIONS:
+		return read_suppressions(command, state, value);
+	case KEY_NO_SUPPRESSIONS:
+		command->no_built_in = true;
 		return 0;
 	case KEY_HIDE:
 	case KEY_ALLOC_FN:
@@ -285,6 +317,7 @@ void report_command_init(struct report_command *command)
 
 void report_command_finish(struct report_command *command)
 {
+	suppressions_finish(&command->suppressions);
 	free(command->patterns);
 	free(command->sections);
 }

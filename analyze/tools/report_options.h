@@ -12,6 +12,8 @@ struct report_command {
 	struct tool tool;
 	struct report_query query;
 	const char **patterns; /* of query.hidden */
+	struct suppressions suppressions;
+	bool no_built_in; /* suppressions */
 	const struct report_section **sections;
 	size_t n_sections;
 	const char *input;

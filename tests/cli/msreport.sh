@@ -59,6 +59,12 @@ t msreport peak --at=15.5s --top=3 T
 t msreport peak --at=end --by=type T
 t msreport peak --by=thread T
 t msreport leaks T
+printf '# known\n\n  leak:^[0x12*]$\nleak:0x16\nleak:nothing\n' >known
+t msreport leaks --suppressions=known T
+t msreport leaks --suppressions=known --format=csv T
+t msreport leaks --suppressions=missing T
+echo 'leak 0x16' >wrong
+t msreport leaks --suppressions=wrong T
 t msreport growth --from=10s --until=00:15 T
 t msreport steps T
 t msreport churn T

@@ -63,8 +63,9 @@ class Bench:
             return Counter(int(line.rsplit(" ", 1)[1]) for line in lines)
 
     def ours(self, recording):
-        done = subprocess.run([self.msreport, "-q", "--format=json", "--by=stack", "--top=1000000", "churn", "peak",
-                               "leaks", recording], capture_output=True, check=False)
+        command = [self.msreport, "-q", "--format=json", "--by=stack", "--top=1000000", "--no-suppressions", "churn",
+                   "peak", "leaks", recording]
+        done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode != 0:
             raise Problem(f"msreport: {done.returncode}: {done.stderr}")
         return json.loads(done.stdout)["sections"]

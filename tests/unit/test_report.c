@@ -13,6 +13,7 @@
 #include "figures.h"
 #include "histogram.h"
 #include "steps.h"
+#include "suppressions.h"
 #include "verdict.h"
 #include "width.h"
 
@@ -205,6 +206,40 @@ static void text_is_cut_by_characters(void **state)
 			 3);
 }
 
+static void suppressions_match_parts(void **state)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool matches;
+	} cases[] = {
+		{ "foo", "a foo b", true }, { "foo", "fo", false },       { "^foo", "foo b", true },
+		{ "^foo", "a foo", false }, { "foo$", "a foofoo", true }, { "foo$", "foo b", false },
+		{ "^foo$", "foo", true },   { "^foo$", "foofoo", false }, { "a*c", "xabcx", true },
+		{ "a*c", "cba", false },    { "^a*c$", "abcbc", true },   { "^a*c$", "abcb", false },
+		{ "*", "", true },          { "^$", "", true },           { "^$", "a", false },
+		{ "a*", "a", true },        { "a$b", "xa$bx", true },     { "x", "", false },
+		{ "^*b$", "ab", true },     { "a**b", "a1b", true },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_int_equal(suppressions_match(cases[i].pattern, cases[i].text), cases[i].matches);
+}
+
+static void malformed_suppressions_have_a_line(void **state)
+{
+	struct suppressions s = { 0 };
+	uint32_t line;
+	(void)state;
+	assert_int_equal(suppressions_parse(&s, "# a\n\n leak:foo \r\nleak:a b", &line), SUPPRESSIONS_FINE);
+	assert_int_equal(s.n, 2);
+	assert_string_equal(s.items[0].pattern, "foo");
+	assert_string_equal(s.items[1].pattern, "a b");
+	assert_int_equal(suppressions_parse(&s, "leak:x\nleak:\n", &line), SUPPRESSIONS_MALFORMED);
+	assert_int_equal(line, 2);
+	assert_int_equal(suppressions_parse(&s, "race:x", &line), SUPPRESSIONS_MALFORMED);
+	suppressions_finish(&s);
+}
+
 static void durations_have_units(void **state)
 {
 	static const struct {
@@ -247,6 +282,8 @@ int main(void)
 		cmocka_unit_test(the_largest_steps_are_kept_in_order),
 		cmocka_unit_test(figures_have_three_digits),
 		cmocka_unit_test(text_is_cut_by_characters),
+		cmocka_unit_test(suppressions_match_parts),
+		cmocka_unit_test(malformed_suppressions_have_a_line),
 		cmocka_unit_test(durations_have_units),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 # fish completion for msreport.
 
-set -l sections overview peak leaks growth steps churn sizes threads libraries functions lines
+set -l sections overview peak leaks growth steps churn sizes threads libraries functions lines rss
 complete -c msreport -a "$sections" -d Section
 complete -c msreport -l at -x -a 'peak end' -d 'The moment of peak'
 complete -c msreport -l from -x -d 'growth: allocated after'
 complete -c msreport -l until -x -d 'growth: live at'
 complete -c msreport -l by -x -a 'site stack function library thread size type' -d 'Sum up by'
 complete -c msreport -l top -x -d 'Rows of each table'
+complete -c msreport -l suppressions -r -F -d 'Known leaks'
+complete -c msreport -l no-suppressions -d 'Show the usual leaks of the C library'
 complete -c msreport -l temporary -x -d 'Allocations before the free of a temporary block'
 complete -c msreport -l threshold -x -d 'Least share in the tree'
 complete -c msreport -l alloc-fn -x -d 'A function that is an allocator'
