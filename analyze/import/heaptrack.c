@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "import.h"
 #include "imported_names.h"
 #include "mst_limits.h"
@@ -55,7 +56,7 @@ struct state {
 
 static int add_number(struct state *s, struct table *table, uint32_t value, uint32_t most)
 {
-	if (!import_reserve(&table->items, table->n, &table->room, sizeof(*table->items), most))
+	if (table->n >= most || !array_reserve(&table->items, table->n, &table->room, sizeof(*table->items)))
 		return import_refuse(s->import, "too many definitions");
 	table->items[table->n++] = value;
 	return 0;
@@ -155,7 +156,8 @@ static int read_string(struct state *s, const char *text, size_t n)
 	}
 	s->text_bytes += n;
 	if (n >= MST_MAX_TEXT || s->text_bytes > TEXT_MOST || memchr(text, '\0', n) ||
-	    !import_reserve(&s->strings, s->n_strings, &s->room_strings, sizeof(*s->strings), MST_MAX_FRAMES))
+	    s->n_strings >= MST_MAX_FRAMES ||
+	    !array_reserve(&s->strings, s->n_strings, &s->room_strings, sizeof(*s->strings)))
 		return import_refuse(s->import, "too many strings, or a malformed one");
 	const char *kept = string_set_add(s->texts, text, n);
 	if (!kept)
@@ -246,7 +248,8 @@ static int read_kind(struct state *s, const char *at)
 	const int error = mst_writer_kind(s->writer, &k, &kind.id);
 	if (error)
 		return import_check(s->import, error);
-	if (!import_reserve(&s->kinds, s->n_kinds, &s->room_kinds, sizeof(*s->kinds), MST_MAX_KINDS))
+	if (s->n_kinds >= MST_MAX_KINDS ||
+	    !array_reserve(&s->kinds, s->n_kinds, &s->room_kinds, sizeof(*s->kinds)))
 		return import_refuse(s->import, "too many definitions");
 	s->kinds[s->n_kinds++] = kind;
 	return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "import.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -104,19 +103,4 @@ int import_refuse(struct import *import, const char *problem)
 int import_check(struct import *import, int error)
 {
 	return error ? import_refuse(import, error == MST_ERR_IO ? NULL : mst_strerror(error)) : 0;
-}
-
-bool import_reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most)
-{
-	void **array = items;
-	assert(n <= *room);
-	if (n < *room)
-		return true;
-	const uint32_t wanted = *room < most / 2 ? *room * 2 + 256 : most;
-	void *grown = wanted > n ? reallocarray(*array, wanted, size) : NULL;
-	if (!grown)
-		return false;
-	*array = grown;
-	*room = wanted;
-	return true;
 }

@@ -69,8 +69,6 @@ static inline uint64_t import_ms_to_ns(uint64_t ms)
 int import_refuse(struct import *import, const char *problem);
 /* Sets the problem if the trace's writer has an error, and returns -1; else 0. */
 int import_check(struct import *import, int error);
-/* Room for one more than n items of `size` bytes each in an array; false: no memory, or more than `most`. */
-bool import_reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most);
 
 struct importer {
 	const char *name;   /* --from=NAME */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "import.h"
 #include "imported_names.h"
 #include "index_map.h"
@@ -140,8 +141,8 @@ static int find_frame(struct state *s, char *text, uint32_t *frame)
 		*frame = s->frame_of_label[number - 1];
 		return 0;
 	}
-	if (!import_reserve(&s->frame_of_label, s->n_labels, &s->room_labels, sizeof(*s->frame_of_label),
-			    MST_MAX_FRAMES))
+	if (s->n_labels >= MST_MAX_FRAMES ||
+	    !array_reserve(&s->frame_of_label, s->n_labels, &s->room_labels, sizeof(*s->frame_of_label)))
 		return import_check(s->import, MST_ERR_NOMEM);
 	if (make_frame(s, text, (uint32_t)number, frame) != 0)
 		return -1;

@@ -136,7 +136,8 @@ static int find_stack(struct state *s, char *place, uint32_t *stack)
 		*stack = s->stacks[number - 1];
 		return 0;
 	}
-	if (!import_reserve(&s->stacks, s->n_stacks, &s->room_stacks, sizeof(*s->stacks), MST_MAX_STACKS))
+	if (s->n_stacks >= MST_MAX_STACKS ||
+	    !array_reserve(&s->stacks, s->n_stacks, &s->room_stacks, sizeof(*s->stacks)))
 		return import_check(s->import, MST_ERR_NOMEM);
 	if (make_stack(s, place, stack) != 0)
 		return -1;
