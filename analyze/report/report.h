@@ -11,6 +11,7 @@
 #include "answer.h"
 #include "groups.h"
 #include "lives.h"
+#include "mistakes.h"
 #include "profile.h"
 #include "settings.h"
 #include "sites.h"
@@ -24,7 +25,8 @@ enum report_need {
 	NEEDS_LIVES = 2,   /* each record: slower than all others */
 	NEEDS_GROWTH = 4,  /* a second profile, of what was allocated after a point in time */
 	NEEDS_THREADS = 8, /* rows of the profile by thread */
-	WANTS_LIVES = 16,  /* if the trace isn't large */
+	NEEDS_MISTAKES = 32,
+	WANTS_LIVES = 16, /* if the trace isn't large */
 };
 
 enum { REPORT_SMALL = 4000000 }; /* events of a trace of which WANTS_LIVES reads the records */
@@ -57,6 +59,7 @@ struct report {
 	struct profile *profile, *growth;
 	struct timeline *timeline;
 	struct lives *lives;
+	struct mistakes *mistakes;
 
 	struct mst_end end; /* with `ended` */
 	bool ended;

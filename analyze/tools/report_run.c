@@ -15,7 +15,7 @@
 
 enum {
 	ANY_LIVES = NEEDS_LIVES | WANTS_LIVES,
-	MOST_OBSERVERS = 4,
+	MOST_OBSERVERS = 5,
 	LEAST_WIDTH = 40,
 	MOST_WIDTH = 1000,
 	USUAL_WIDTH = 80
@@ -109,8 +109,11 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 		pass->observers[pass->n++] = timeline_observer(r->timeline);
 	if (needs & ANY_LIVES && (r->lives = lives_create(r->query->allowed)))
 		pass->observers[pass->n++] = lives_observer(r->lives);
-	return r->profile && (r->growth || !(needs & NEEDS_GROWTH)) &&
-	       (r->timeline || !(needs & NEEDS_TIMELINE)) && (r->lives || !(needs & ANY_LIVES));
+	if (needs & NEEDS_MISTAKES && (r->mistakes = mistakes_create()))
+		pass->observers[pass->n++] = mistakes_observer(r->mistakes);
+	return r->profile && (r->mistakes || !(needs & NEEDS_MISTAKES)) &&
+	       (r->growth || !(needs & NEEDS_GROWTH)) && (r->timeline || !(needs & NEEDS_TIMELINE)) &&
+	       (r->lives || !(needs & ANY_LIVES));
 }
 
 /* ---- The answer ---- */
@@ -201,6 +204,7 @@ static void destroy(struct report *r)
 	profile_destroy(r->growth);
 	timeline_destroy(r->timeline);
 	lives_destroy(r->lives);
+	mistakes_destroy(r->mistakes);
 	symbolize_destroy(r->symbolizer);
 	answer_finish(r->answer);
 }

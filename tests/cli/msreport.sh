@@ -85,7 +85,7 @@ t msreport --top=1 cut.zst
 t msreport -q --top=1 cut.zst
 script2trace /dev/null empty
 t msreport empty
-t sh -c 'msreport overview peak leaks growth steps churn sizes threads libraries functions lines rss --format=json empty | tr -d "\n" | cut -c 1-400'
+t sh -c 'msreport overview peak leaks growth steps churn sizes threads libraries functions lines errors rss --format=json empty | tr -d "\n" | cut -c 1-400'
 printf 'anonymous\nstack 1 0x1000\nalloc 0 malloc 1 10\nfree 0\n' >script
 script2trace script anonymous
 t msreport anonymous
