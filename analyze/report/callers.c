@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "index_map.h"
+#include "own_peaks.h"
 
 struct walk {
 	struct callers *callers;
@@ -15,18 +16,11 @@ struct walk {
 	enum group_by by;
 };
 
-static uint64_t key_of(const struct walk *w, uint32_t call, uint32_t module)
-{
-	if (w->by == BY_LIBRARY)
-		return module;
-	return w->by == BY_SITE ? call : call_sites_at(w->calls, call)->number_of_function;
-}
-
 /* NULL: no memory. */
 static struct caller *find_caller(struct walk *w, uint32_t call, uint32_t module, uint32_t *number)
 {
 	struct callers *c = w->callers;
-	const uint64_t key = key_of(w, call, module);
+	const uint64_t key = own_peaks_key(w->calls, call, module, w->by);
 	uint64_t known;
 	if (index_map_find(&w->numbers, key, &known)) {
 		*number = (uint32_t)known;

@@ -12,6 +12,7 @@
 #include "groups.h"
 #include "lives.h"
 #include "mistakes.h"
+#include "own_peaks.h"
 #include "profile.h"
 #include "settings.h"
 #include "sites.h"
@@ -26,6 +27,9 @@ enum report_need {
 	NEEDS_GROWTH = 4,  /* a second profile, of what was allocated after a point in time */
 	NEEDS_THREADS = 8, /* rows of the profile by thread */
 	NEEDS_MISTAKES = 32,
+	NEEDS_FUNCTIONS = 64, /* own peaks of functions, and so on */
+	NEEDS_LINES = 128,
+	NEEDS_LIBRARIES = 256,
 	WANTS_LIVES = 16, /* if the trace isn't large */
 };
 
@@ -60,6 +64,7 @@ struct report {
 	struct timeline *timeline;
 	struct lives *lives;
 	struct mistakes *mistakes;
+	struct own_peaks *own_peaks[GROUPINGS]; /* BY_FUNCTION, BY_SITE, BY_LIBRARY */
 
 	struct mst_end end; /* with `ended` */
 	bool ended;

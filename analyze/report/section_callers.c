@@ -15,6 +15,8 @@ static const struct answer_column columns[] = {
 	{ "most", "", ANSWER_BYTES, ANSWER_DATA },
 	{ "peak_bytes", "at the peak", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "peak_share", "", ANSWER_SHARE, ANSWER_DATA },
+	{ "own_peak_bytes", "own peak", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "recycling", "", ANSWER_COUNT, ANSWER_DATA },
 	{ "self_peak_bytes", "", ANSWER_BYTES, ANSWER_DATA },
 	{ "end_bytes", "at the end", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "self_end_bytes", "", ANSWER_BYTES, ANSWER_DATA },
@@ -40,6 +42,7 @@ static int compare(const void *a, const void *b)
 static void write_caller(struct report *r, const struct caller *c, enum group_by by,
 			 const struct report_totals *totals)
 {
+	const uint64_t own = own_peaks_of(r->own_peaks[by], own_peaks_key(r->calls, c->call, c->module, by));
 	answer_number(r->answer, c->all.bytes);
 	answer_number(r->answer, c->self.bytes);
 	answer_number(r->answer, c->all.calls);
@@ -49,6 +52,8 @@ static void write_caller(struct report *r, const struct caller *c, enum group_by
 	answer_number(r->answer, c->all.most);
 	answer_number(r->answer, c->all.then_bytes);
 	answer_real(r->answer, report_share(c->all.then_bytes, totals->then_bytes));
+	answer_number(r->answer, own);
+	answer_real(r->answer, report_share(c->all.bytes, own));
 	answer_number(r->answer, c->self.then_bytes);
 	answer_number(r->answer, c->all.end_bytes);
 	answer_number(r->answer, c->self.end_bytes);
@@ -94,17 +99,20 @@ static void write_libraries(struct report *r)
 const struct report_section section_functions = {
 	.name = "functions",
 	.help = "what each function allocated, itself and with all that it called",
+	.needs = NEEDS_FUNCTIONS,
 	.write = write_functions,
 };
 
 const struct report_section section_lines = {
 	.name = "lines",
 	.help = "the same of lines",
+	.needs = NEEDS_LINES,
 	.write = write_lines,
 };
 
 const struct report_section section_libraries = {
 	.name = "libraries",
 	.help = "the same of programs and libraries",
+	.needs = NEEDS_LIBRARIES,
 	.write = write_libraries,
 };

@@ -15,7 +15,7 @@
 
 enum {
 	ANY_LIVES = NEEDS_LIVES | WANTS_LIVES,
-	MOST_OBSERVERS = 5,
+	MOST_OBSERVERS = 8,
 	LEAST_WIDTH = 40,
 	MOST_WIDTH = 1000,
 	USUAL_WIDTH = 80
@@ -95,6 +95,27 @@ static void add_growth(struct pass *pass, struct report *r)
 }
 
 /* False: no memory. */
+static bool add_own_peaks(struct pass *pass, struct report *r, unsigned needs)
+{
+	static const struct {
+		unsigned need;
+		enum group_by by;
+	} all[] = { { NEEDS_FUNCTIONS, BY_FUNCTION },
+		    { NEEDS_LINES, BY_SITE },
+		    { NEEDS_LIBRARIES, BY_LIBRARY } };
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!(needs & all[i].need))
+			continue;
+		struct own_peaks *peaks = own_peaks_create(r->calls, all[i].by);
+		if (!peaks)
+			return false;
+		r->own_peaks[all[i].by] = peaks;
+		pass->observers[pass->n++] = own_peaks_observer(peaks);
+	}
+	return true;
+}
+
+/* False: no memory. */
 static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 {
 	pass->at = (struct profile_query){
@@ -111,7 +132,7 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 		pass->observers[pass->n++] = lives_observer(r->lives);
 	if (needs & NEEDS_MISTAKES && (r->mistakes = mistakes_create()))
 		pass->observers[pass->n++] = mistakes_observer(r->mistakes);
-	return r->profile && (r->mistakes || !(needs & NEEDS_MISTAKES)) &&
+	return add_own_peaks(pass, r, needs) && r->profile && (r->mistakes || !(needs & NEEDS_MISTAKES)) &&
 	       (r->growth || !(needs & NEEDS_GROWTH)) && (r->timeline || !(needs & NEEDS_TIMELINE)) &&
 	       (r->lives || !(needs & ANY_LIVES));
 }
@@ -187,8 +208,7 @@ static bool print_answer(const struct report_command *command, const struct answ
 /* Builds the sections. False: no memory. */
 static bool build(const struct report_command *command, struct report *r)
 {
-	r->calls = call_sites_create(r->symbolizer);
-	r->sites = r->calls ? sites_create(r->reader, r->calls, &command->query.hidden) : NULL;
+	r->sites = sites_create(r->reader, r->calls, &command->query.hidden);
 	if (!r->sites)
 		return false;
 	for (size_t i = 0; i < command->n_sections; i++)
@@ -199,12 +219,14 @@ static bool build(const struct report_command *command, struct report *r)
 static void destroy(struct report *r)
 {
 	sites_destroy(r->sites);
-	call_sites_destroy(r->calls);
 	profile_destroy(r->profile);
 	profile_destroy(r->growth);
 	timeline_destroy(r->timeline);
 	lives_destroy(r->lives);
 	mistakes_destroy(r->mistakes);
+	for (unsigned by = 0; by < GROUPINGS; by++)
+		own_peaks_destroy(r->own_peaks[by]);
+	call_sites_destroy(r->calls);
 	symbolize_destroy(r->symbolizer);
 	answer_finish(r->answer);
 }
@@ -251,7 +273,8 @@ int report_run(const struct report_command *command, const struct tool_trace *tr
 	pass.settings.heap_admin = 0;
 	int status = TOOL_NO_RESULT;
 	r.symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
-	if (r.symbolizer && add_observers(&pass, &r, needs_of(command, &extent)))
+	r.calls = r.symbolizer ? call_sites_create(r.symbolizer) : NULL;
+	if (r.calls && add_observers(&pass, &r, needs_of(command, &extent)))
 		status = answer_questions(command, trace, &pass, &r);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));

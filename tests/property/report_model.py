@@ -208,6 +208,23 @@ class Model:
             self.peak, self.peak_ns, self.peak_live = self.total, event['time_ns'], list(self.live.values())
 
 
+class Functions:
+    """What each function, with all that it called, had live at most, and allocated."""
+
+    def __init__(self, events, paths):
+        self.live, self.peak, self.bytes, self.calls = Counter(), Counter(), Counter(), Counter()
+        for event in events:
+            if event['type'] in ('free', 'resize'):
+                for function in paths[event['old_stack']]:
+                    self.live[function] -= event['old_size']
+            if event['type'] in ('alloc', 'resize'):
+                for function in paths[event['stack']]:
+                    self.live[function] += event['size']
+                    self.bytes[function] += event['size']
+                    self.calls[function] += 1
+                    self.peak[function] = max(self.peak[function], self.live[function])
+
+
 def by_stack(blocks):
     rows = defaultdict(lambda: [0, 0])
     for block in blocks:
@@ -330,7 +347,10 @@ class Bench:
     def make(self, rng):
         Script(rng).write(self.folder / 'script')
         subprocess.run([self.script2trace, self.folder / 'script', self.trace], check=True)
-        done = subprocess.run([self.msconvert, '-q', '--to=ndjson', '-o', '-', self.trace], check=True,
+        return self.table('ndjson')
+
+    def table(self, form):
+        done = subprocess.run([self.msconvert, '-q', f'--to={form}', '-o', '-', self.trace], check=True,
                               capture_output=True, text=True)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -406,6 +426,14 @@ def compare_steps(section, timeline):
     same('steps', values(section['steps'], 'from_ns', 'until_ns', 'bytes', 'back_ns'), rows)
 
 
+def compare_functions(section, events, stacks):
+    paths = {row['stack']: set(row['path'].split(';')) for row in stacks if row['path']}
+    functions = Functions(events, defaultdict(set, paths))
+    same_rows('functions', values(section['functions'], 'function', 'bytes', 'calls', 'own_peak_bytes', 'end_bytes'),
+              [(name, functions.bytes[name], functions.calls[name], functions.peak[name], functions.live[name])
+               for name in functions.calls])
+
+
 def compare_growth(bench, events, rng, end_ns):
     end_ms = end_ns // 1000000
     start, until = sorted((rng.randint(0, end_ms), rng.randint(0, end_ms)))
@@ -433,6 +461,7 @@ def try_once(bench, seed):
     compare_churn(sections['churn'], model)
     compare_sizes(sections['sizes'], model)
     compare_threads(sections['threads'], model)
+    compare_functions(bench.ask('functions')['functions'], events, bench.table('ndjson-stacks'))
     compare_growth(bench, events, rng, end_ns)
 
 
