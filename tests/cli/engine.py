@@ -106,9 +106,9 @@ def executable(e):
 def program_outlives_msrec(e):
     """msrec is killed: the program runs on to its end."""
     out = os.path.join(e.folder, "outlived")
-    script = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo done > %s" % out
+    script = "echo > %s.begun; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo done > %s" % (out, out)
     msrec = subprocess.Popen([e.build.msrec, "-q", "--engine=valgrind", "-o", out + ".trace", "/bin/sh", "-c", script])
-    check("the program has begun", until(lambda: os.path.exists(out + ".trace")))
+    check("the program has begun", until(lambda: os.path.exists(out + ".begun")))
     msrec.kill()
     msrec.wait()
     check("the program outlives msrec", until(lambda: os.path.getsize(out), TIMEOUT_S))
