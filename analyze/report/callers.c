@@ -35,20 +35,6 @@ static struct caller *find_caller(struct walk *w, uint32_t call, uint32_t module
 	return &c->items[c->n++];
 }
 
-static void add(struct group *to, const struct group *g)
-{
-	to->then_bytes += g->then_bytes;
-	to->then_blocks += g->then_blocks;
-	to->end_bytes += g->end_bytes;
-	to->end_blocks += g->end_blocks;
-	if (g->calls && (to->calls == 0 || g->least < to->least))
-		to->least = g->least;
-	if (g->calls && g->most > to->most)
-		to->most = g->most;
-	to->bytes += g->bytes;
-	to->calls += g->calls;
-}
-
 static bool add_call(struct walk *w, const struct group *g, uint32_t call, uint32_t module, bool innermost)
 {
 	uint32_t number;
@@ -56,9 +42,9 @@ static bool add_call(struct walk *w, const struct group *g, uint32_t call, uint3
 	if (!caller)
 		return false;
 	if (innermost)
-		add(&caller->self, g);
+		group_add(&caller->self, g);
 	if (w->seen[number] != g->stack + 1)
-		add(&caller->all, g);
+		group_add(&caller->all, g);
 	w->seen[number] = g->stack + 1;
 	return true;
 }

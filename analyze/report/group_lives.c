@@ -35,17 +35,24 @@ static bool add_life(struct group_lives *lives, struct group_life *to, const str
 	       histogram_merge(&to->time_ns, &lives->pages, &life->time_ns, pages);
 }
 
-bool group_lives_collect(struct group_lives *lives, struct report *r, const struct groups *groups)
+bool group_lives_add_up(struct group_lives *lives, const struct report *r, const uint32_t *group_of,
+			uint32_t n_stacks, uint32_t n_groups)
 {
-	uint32_t n_stacks;
-	uint32_t *group_of = groups_of_stacks(groups, r->reader, r->sites, groups->n, &n_stacks);
-	lives->items = calloc(groups->n + (size_t)1, sizeof(*lives->items));
-	bool fine = group_of && lives->items;
+	lives->items = calloc(n_groups + (size_t)1, sizeof(*lives->items));
+	bool fine = lives->items;
 	for (uint32_t i = 0; fine && i < n_stacks; i++) {
 		const struct life *life = group_of[i] == MST_NONE ? NULL : lives_of(r->lives, i);
 		if (life)
 			fine = add_life(lives, &lives->items[group_of[i]], life, lives_pages(r->lives));
 	}
+	return fine;
+}
+
+bool group_lives_collect(struct group_lives *lives, struct report *r, const struct groups *groups)
+{
+	uint32_t n_stacks;
+	uint32_t *group_of = groups_of_stacks(groups, r->reader, r->sites, groups->n, &n_stacks);
+	const bool fine = group_of && group_lives_add_up(lives, r, group_of, n_stacks, groups->n);
 	free(group_of);
 	return fine;
 }

@@ -28,6 +28,9 @@ struct group_lives {
  * group_lives_finish() must still be called. Groups by thread, size and type have no lives: all is 0.
  */
 bool group_lives_collect(struct group_lives *lives, struct report *report, const struct groups *groups);
+/* The same of n_groups groups of the first n_stacks stacks, whose group, or MST_NONE, group_of says. */
+bool group_lives_add_up(struct group_lives *lives, const struct report *report, const uint32_t *group_of,
+			uint32_t n_stacks, uint32_t n_groups);
 void group_lives_finish(struct group_lives *lives);
 
 #endif

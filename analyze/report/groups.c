@@ -109,6 +109,20 @@ bool groups_collect(struct groups *groups, const struct mst_reader *reader, cons
 	return fine;
 }
 
+void group_add(struct group *to, const struct group *g)
+{
+	to->then_bytes += g->then_bytes;
+	to->then_blocks += g->then_blocks;
+	to->end_bytes += g->end_bytes;
+	to->end_blocks += g->end_blocks;
+	if (g->calls && (to->calls == 0 || g->least < to->least))
+		to->least = g->least;
+	if (g->calls && g->most > to->most)
+		to->most = g->most;
+	to->bytes += g->bytes;
+	to->calls += g->calls;
+}
+
 void groups_finish(struct groups *groups)
 {
 	free(groups->items);

@@ -48,6 +48,9 @@ bool groups_collect(struct groups *groups, const struct mst_reader *reader, cons
 		    struct sites *sites, enum group_by by, const uint32_t *left_out);
 void groups_finish(struct groups *groups);
 
+/* Adds the figures of a group to those of another. */
+void group_add(struct group *to, const struct group *group);
+
 /*
  * By stack of the trace: the index of its group if that is one of the first `most`, else MST_NONE; *n_stacks of them, for
  * the caller to free. Groups by thread, size and type have no stacks of their own. NULL: no memory.

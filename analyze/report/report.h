@@ -42,10 +42,12 @@ struct report_query {
 	bool from_given;   /* else a tenth of the run */
 	enum group_by by;  /* with by_given; else what suits the section */
 	bool by_given;
-	uint64_t top;     /* rows of a table; 0: what suits the section */
-	uint64_t allowed; /* lives.h */
-	bool si;          /* units of 1000 in sentences */
-	double threshold; /* of a tree, in shares */
+	uint64_t top;          /* rows of a table; 0: what suits the section */
+	uint64_t allowed;      /* lives.h */
+	bool si;               /* units of 1000 in sentences */
+	uint64_t stack_id;     /* of section_stack: its first digits; the others are 0 */
+	unsigned stack_digits; /* hexadecimal ones, 1 to 16; 0: it isn't asked for */
+	double threshold;      /* of a tree, in shares */
 	struct sites_hidden hidden;
 	struct suppressions *suppressions; /* of the leaks; what each hid is noted in it */
 };
@@ -84,6 +86,9 @@ struct report_section {
 
 /* All sections; ends with NULL. The first is the overview, which stands for none. */
 extern const struct report_section *const report_sections[];
+
+/* What --stack asks for; not among the others. */
+extern const struct report_section section_stack;
 
 /* NULL: unknown. */
 const struct report_section *report_section_find(const char *name);

@@ -18,6 +18,7 @@ enum {
 	KEY_HIDE,
 	KEY_ALLOC_FN,
 	KEY_ALL_FRAMES,
+	KEY_STACK,
 	KEY_SUPPRESSIONS,
 	KEY_NO_SUPPRESSIONS,
 	KEY_TEMPORARY,
@@ -41,6 +42,8 @@ static const struct argp_option options[] = {
 	{ "by", KEY_BY, "GROUP", 0, "sum up by site, stack, function, library, thread, size or type of call",
 	  GROUP_QUESTION },
 	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_QUESTION },
+	{ "stack", KEY_STACK, "ID", 0,
+	  "show one stack's whole life; its id, or the first digits, as tables have it", GROUP_QUESTION },
 	{ "suppressions", KEY_SUPPRESSIONS, "FILE", 0,
 	  "leave out of section leaks what lines leak:PATTERN say, as LeakSanitizer has them (repeatable)",
 	  GROUP_QUESTION },
@@ -56,8 +59,7 @@ static const struct argp_option options[] = {
 	  GROUP_SITES },
 	{ "hide", KEY_HIDE, "PATTERN", 0, "nor are functions that match, such as 'my::alloc*' (repeatable)",
 	  GROUP_SITES },
-	{ "all-frames", KEY_ALL_FRAMES, NULL, 0, "the innermost function is the site, whatever it is",
-	  GROUP_SITES },
+	{ "all-frames", KEY_ALL_FRAMES, NULL, 0, "the innermost function is always the site", GROUP_SITES },
 	{ NULL, 0, NULL, 0, "Output:", GROUP_OUTPUT },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "text, json, markdown or csv (text)", GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
@@ -156,6 +158,29 @@ static error_t add_pattern(struct report_command *command, const char *pattern)
 	return 0;
 }
 
+static error_t add_section(struct report_command *command, const struct report_section *section)
+{
+	const struct report_section **sections =
+		reallocarray(command->sections, command->n_sections + 1, sizeof(*sections));
+	if (!sections)
+		return ENOMEM;
+	command->sections = sections;
+	sections[command->n_sections++] = section;
+	return 0;
+}
+
+/* Up to 16 hexadecimal digits. */
+static error_t parse_stack(struct report_command *command, struct argp_state *state, const char *value)
+{
+	const size_t digits = strlen(value);
+	struct report_query *q = &command->query;
+	if (digits == 0 || digits > 16 || strspn(value, "0123456789abcdef") != digits)
+		argp_error(state, "--stack=%s: should be a stack's id, such as 5fbc68", value);
+	q->stack_digits = (unsigned)digits;
+	q->stack_id = strtoull(value, NULL, 16) << (64 - 4 * digits);
+	return add_section(command, &section_stack);
+}
+
 static error_t read_suppressions(struct report_command *command, struct argp_state *state, const char *name)
 {
 	uint32_t line = 0;
@@ -177,17 +202,6 @@ static error_t add_symbol_dir(struct tool *tool, const char *directory)
 		return ENOMEM;
 	tool->symbol_dirs = dirs;
 	dirs[tool->n_symbol_dirs++] = directory;
-	return 0;
-}
-
-static error_t add_section(struct report_command *command, const struct report_section *section)
-{
-	const struct report_section **sections =
-		reallocarray(command->sections, command->n_sections + 1, sizeof(*sections));
-	if (!sections)
-		return ENOMEM;
-	command->sections = sections;
-	sections[command->n_sections++] = section;
 	return 0;
 }
 
@@ -249,6 +263,8 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 		parse_number(state, "threshold", value, 100, &n);
 		command->query.threshold = (double)n / 100;
 		return 0;
+	case KEY_STACK:
+		return parse_stack(command, state, value);
 	case KEY_SUPPRESSIONS:
 		return read_suppressions(command, state, value);
 	case KEY_NO_SUPPRESSIONS:

@@ -77,7 +77,7 @@ class Tests:
         validator = jsonschema.Draft202012Validator(strict(self.schema))
         for trace in (self.trace, self.python):
             for words in (SECTIONS, ("peak", "leaks", "growth", "churn", "--by=library"), ("peak", "--by=type"),
-                          ("peak", "--by=thread", "--at=end"), ("growth", "--by=size")):
+                          ("peak", "--by=thread", "--at=end"), ("growth", "--by=size"), ("--stack=1",), ("--stack=c",)):
                 document = json.loads(self.ask("--format=json", *words, trace))
                 errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator.iter_errors(document)]
                 assert not errors, errors[:5]
@@ -114,6 +114,19 @@ class Tests:
         table = list(csv.DictReader(io.StringIO(done.stdout)))
         found, wanted = ([int(row["resident_bytes"]) for row in each] for each in (rows["samples"], table))
         assert found == wanted, (found, wanted)
+
+    def test_stack(self):
+        """The life of one stack has the figures that the tables have."""
+        churn = self.answer("churn", "--by=stack", "--top=1000", self.python)["churn"]["busiest"]
+        once = [row for row in churn if [other["id"] for other in churn].count(row["id"]) == 1]
+        assert len(once) > 20, len(once)
+        for row in once[:10]:
+            stack = self.answer("--stack=" + row["id"][:12], self.python)["stack"]
+            for member in ("id", "calls", "bytes", "temporary", "freed"):
+                assert stack[member] == row[member], (member, stack, row)
+            for member in ("life_calls_p50", "life_ns_p50"):
+                assert stack.get(member) == row[member], (member, stack, row)
+            assert stack["live_bytes"][-1] == stack["end_bytes"] and len(stack["frames"]) > 2, stack
 
     def test_errors(self):
         """frees_program makes each mistake; which pairs are wrong is the same rule as in tests/cli/frees.py."""
