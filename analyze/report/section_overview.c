@@ -51,7 +51,7 @@ static const char *describe_end(const struct report *r, char text[64])
 		snprintf(text, 64, "killed by signal %" PRIu32, r->end.detail);
 		return text;
 	case MST_END_EXEC:
-		return strcpy(text, "went on as another program");
+		return strcpy(text, "executed another program");
 	case MST_END_DETACHED:
 		return strcpy(text, "recording was stopped");
 	case MST_END_UNKNOWN:

@@ -262,7 +262,7 @@ class Oracle:
             if status != 0:
                 raise Failure("msreplay: status %d: %s" % (status, said))
             # Massif writes nothing of a process that becomes another program.
-            if "went on as another program" in said:
+            if "executed another program" in said:
                 for path in [path for path in folder.iterdir() if path.name.endswith(end)]:
                     path.unlink()
         return by_pid(folder)

@@ -313,7 +313,7 @@ def ends(name):
                                                     ("exit", STATUS[name]) if STATUS[name] >= 0 else
                                                     ("signal", -STATUS[name])),
                f"the trace says {stat['reason']} {stat['detail']}")
-        check_notices(bench, trace, stat, "went on as another program" if name == "exec" else
+        check_notices(bench, trace, stat, "executed another program" if name == "exec" else
                       None if STATUS[name] >= 0 else "killed by signal")
         return f"{stat['events']} events, {stat['reason']} {stat['detail']}"
     return run
