@@ -34,6 +34,8 @@ static const char doc[] =
 
 enum {
 	OPT_TRACE_CHILDREN = 0x100,
+	OPT_CHILDREN_SKIP,
+	OPT_CHILDREN_ONLY,
 	OPT_DEPTH,
 	OPT_IDENTITY,
 	OPT_NO_ARGS,
@@ -74,6 +76,12 @@ static const struct argp_option options[] = {
 	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
 	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", OPTION_ARG_OPTIONAL,
 	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
+	{ "trace-children-skip", OPT_CHILDREN_SKIP, "PATTERN,...", 0,
+	  "Of these, leave out programs whose whole name as executed matches ('*/cc1': * is any text, ? any byte), and "
+	  "all that they execute",
+	  2 },
+	{ "trace-children-only", OPT_CHILDREN_ONLY, "PATTERN,...", 0,
+	  "Of these, record only programs that match, whatever executes them", 2 },
 	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
 	{ "identity", OPT_IDENTITY, "yes|no", OPTION_ARG_OPTIONAL,
 	  "Record which block a free frees, not just of which kind (yes)", 2 },
@@ -172,6 +180,13 @@ static uint64_t max_size(struct argp_state *state, const char *arg)
 	return n;
 }
 
+static const char *patterns(struct argp_state *state, const char *option, const char *arg)
+{
+	if (strlen(arg) >= SHM_PATTERNS)
+		argp_error(state, "--%s takes at most %u bytes of patterns", option, SHM_PATTERNS - 1);
+	return arg;
+}
+
 static void rotate(struct argp_state *state, struct output_options *output, const char *arg)
 {
 	output->rotates = true;
@@ -209,6 +224,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_TRACE_CHILDREN:
 		capture->trace_children = yes_or_no(state, "trace-children", arg);
+		return 0;
+	case OPT_CHILDREN_SKIP:
+		capture->children_skip = patterns(state, "trace-children-skip", arg);
+		return 0;
+	case OPT_CHILDREN_ONLY:
+		capture->children_only = patterns(state, "trace-children-only", arg);
 		return 0;
 	case OPT_DEPTH:
 		capture->depth = (uint32_t)number(state, "depth", arg, 1, SHM_DEPTH_MAX);
@@ -284,6 +305,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (output->rotates && !output->max_bytes)
 			argp_error(state, "--rotate needs --max-size");
+		if ((capture->children_skip || capture->children_only) && !capture->trace_children)
+			argp_error(state, "--trace-children-%s needs --trace-children=yes",
+				   capture->children_skip ? "skip" : "only");
 		return 0;
 	case ARGP_KEY_ARGS:
 		line->argv = state->argv + state->next;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OWN_WORDS 8u /* in front of the program */
+#define OWN_WORDS 9u /* in front of the program */
 
 static char *yes_or_no(const char *option, bool yes)
 {
@@ -19,6 +19,13 @@ static char *shm_option(const char *shm_path)
 	char *word;
 
 	return asprintf(&word, "--msrec-shm=%s", shm_path) < 0 ? NULL : word;
+}
+
+static char *skip_option(const char *patterns)
+{
+	char *word;
+
+	return asprintf(&word, "--trace-children-skip=%s", patterns ? patterns : "") < 0 ? NULL : word;
 }
 
 /*
@@ -37,9 +44,10 @@ char **engine_command(const char *starter, const char *shm_path, const struct ms
 	words[2] = strdup("-q");
 	words[3] = shm_option(shm_path);
 	words[4] = yes_or_no("trace-children", options->capture.trace_children);
-	words[5] = yes_or_no("run-libc-freeres", options->capture.libc_freeres);
-	words[6] = yes_or_no("run-cxx-freeres", options->capture.cxx_freeres);
-	words[7] = strdup("--"); /* for a program whose name begins with a dash */
+	words[5] = skip_option(options->capture.children_skip);
+	words[6] = yes_or_no("run-libc-freeres", options->capture.libc_freeres);
+	words[7] = yes_or_no("run-cxx-freeres", options->capture.cxx_freeres);
+	words[8] = strdup("--"); /* for a program whose name begins with a dash */
 	for (size_t i = 0; i < argc; i++)
 		words[OWN_WORDS + i] = strdup(options->program.argv[i]);
 	for (size_t i = 0; i < OWN_WORDS + argc; i++) {

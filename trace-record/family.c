@@ -37,6 +37,12 @@ static int map_family(struct family *family)
 	return -1;
 }
 
+static void copy_patterns(char to[SHM_PATTERNS], const char *patterns)
+{
+	if (patterns)
+		snprintf(to, SHM_PATTERNS, "%s", patterns);
+}
+
 int family_create(struct family *family, const struct capture_options *options)
 {
 	*family = (struct family){ .fd = -1 };
@@ -64,6 +70,8 @@ int family_create(struct family *family, const struct capture_options *options)
 		.free_stacks = options->free_stacks,
 		.usable = options->usable,
 	};
+	copy_patterns(family->shm->children_skip, options->children_skip);
+	copy_patterns(family->shm->children_only, options->children_only);
 	shm_lock_for_life(&family->shm->collector);
 	snprintf(family->path, sizeof(family->path), "/proc/%d/fd/%d", getpid(), family->fd);
 	return 0;

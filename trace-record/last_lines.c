@@ -8,6 +8,7 @@
 #include "finished_files.h"
 #include "messages.h"
 #include "printable.h"
+#include "shell_word.h"
 
 #define PROGRAMS_NAMED 4u
 
@@ -24,29 +25,6 @@ static const char *grouped(char text[32], uint64_t n)
 	}
 	*to = 0;
 	return text;
-}
-
-/* The text as a word for a shell, to be freed; NULL: no memory. */
-static char *shell_word(const char *text)
-{
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
-	char *shown = printable_copy(text, strlen(text)), *word = NULL;
-	size_t size;
-	FILE *out;
-
-	if (!shown || shown[strspn(shown, plain)] == 0)
-		return shown;
-	out = open_memstream(&word, &size);
-	if (out) {
-		fputc('\'', out);
-		for (const char *c = shown; *c; c++)
-			fputs(*c == '\'' ? "'\\''" : (char[]){ *c, 0 }, out);
-		fputc('\'', out);
-		fclose(out);
-	}
-	free(shown);
-	return word;
 }
 
 static void print_program(const struct finished_file *file, const struct capture_options *capture)

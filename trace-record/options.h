@@ -11,6 +11,7 @@ struct capture_options {
 	uint32_t depth; /* frames kept of a stack */
 	bool identity;
 	bool trace_children;
+	const char *children_skip, *children_only; /* patterns, see child_filter.h; NULL: none */
 	bool libc_freeres, cxx_freeres;
 	bool free_stacks;      /* the stacks of frees */
 	bool usable;           /* what the allocator gives, beside what is asked for */

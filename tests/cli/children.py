@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import Scratch, arguments, methods, plain_environment, run_cases    # noqa: E402
@@ -131,6 +132,68 @@ class Tests:
             assert r.returncode == 0, r.stderr
         names = self.files("trace.*.zst")
         assert len(names) == 3 and all(len(os.fsencode(name)) < 160 for name in names), names
+
+    # ---- which programs are recorded ----
+
+    PROGRAMS = "/usr/bin/env /usr/bin/true; /usr/bin/env /bin/sh -c '/usr/bin/tail /dev/null; :'; :"
+    NAMES = {"env", "true", "tail"}
+
+    def recorded(self, *options, script=PROGRAMS):
+        self.record("-q", *options, "-o", "%e.zst", "sh", "-c", script)
+        names = {re.sub(r"([-.]\d+)*\.zst$", "", name) for name in self.files("*.zst")} & self.NAMES
+        for name in self.files("*.zst"):
+            os.remove(self.path(name))
+        return names
+
+    def test_programs_that_are_skipped(self):
+        """With all that they execute."""
+        for patterns, left in (("*/env", set()), ("*/true", {"env", "tail"}), ("*/t*", {"env"}), ("", self.NAMES),
+                               ("/usr/bin/tru?,*/tail", {"env"}), ("x,,*/true,", {"env", "tail"}), ("true", self.NAMES),
+                               ("*tru", self.NAMES), ("*/[t]rue", self.NAMES), ("*", set())):
+            names = self.recorded(f"--trace-children-skip={patterns}")
+            assert names == left, (patterns, names)
+
+    def test_skipped_as_by_valgrind(self):
+        if not shutil.which("valgrind"):
+            return "no valgrind here"
+        program = ["sh", "-c", "/usr/bin/env /usr/bin/true; :"]
+        for patterns in ("*/env", "env", "/usr/bin/en?,x", "*/[e]nv", "\\*/env", "*/en"):
+            ours = self.recorded(f"--trace-children-skip={patterns}", script=program[-1])
+            words = ["valgrind", "--tool=none", "--trace-children=yes", f"--trace-children-skip={patterns}", *program]
+            said = subprocess.run(words, capture_output=True, text=True).stderr
+            theirs = {name for name in self.NAMES if re.search(rf"Command: /usr/bin/{name}\b", said)}
+            assert ours == theirs, (patterns, ours, theirs)
+        return None
+
+    def test_programs_that_alone_are_recorded(self):
+        """Whatever executes them; the first program always is."""
+        for patterns, left in (("*/true", {"true"}), ("*/tail", {"tail"}), ("*/env,*/tail", {"env", "tail"}),
+                               ("tail", set())):
+            names = self.recorded(f"--trace-children-only={patterns}")
+            assert names == left, (patterns, names)
+        names = self.recorded("--trace-children-only=*/t*", "--trace-children-skip=*/true")
+        assert names == {"tail"}, names
+        assert self.run("-q", "--trace-children=yes", "--trace-children-only=x", "-o", "t.zst", "true").returncode == 0
+        assert self.build.stat(self.path("t.zst"))["complete"] == 1
+
+    def test_skipped_programs_are_as_without_msrec(self):
+        """The recorder is not in the environment of what is skipped, and msrec does not wait for it."""
+        begin = time.monotonic()
+        self.record("-q", "--trace-children-skip=*/env", "-o", "t.zst", "sh", "-c",
+                    "exec >/dev/null 2>&1; env -u x sleep 20 & :")
+        assert time.monotonic() - begin < 15
+        for script in ("env >said; :", "env env >said; :"):
+            self.record("-q", "--trace-children-skip=*/env", "-f", "-o", "%e.zst", "sh", "-c", script)
+            with open(self.path("said"), encoding="utf-8") as f:
+                said = f.read()
+            assert "PATH" in said and "LD_PRELOAD" not in said and "MSREC" not in said, said
+
+    def test_patterns_need_children(self):
+        for option in ("--trace-children-skip=x", "--trace-children-only=x"):
+            r = self.run(option, "true")
+            assert r.returncode == 125 and "needs --trace-children=yes" in r.stderr, r.stderr
+        r = self.run("--trace-children=yes", "--trace-children-skip=" + "x" * 5000, "true")
+        assert r.returncode == 125 and "at most 4095 bytes" in r.stderr, r.stderr
 
     # ---- the last lines ----
 

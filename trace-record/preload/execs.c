@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "child_filter.h"
 #include "export.h"
 #include "next_malloc.h"
 #include "process_state.h"
@@ -143,6 +144,7 @@ static unsigned examine(const struct execution *e, const struct surroundings *ar
 	char found[PATH_BYTES];
 	struct program_file file = { .dir = e->dir, .path = e->file };
 	unsigned reason;
+	bool wanted;
 
 	if (e->searched && !strchr(e->file, '/'))
 		file.path = search(e->file, found);
@@ -150,12 +152,13 @@ static unsigned examine(const struct execution *e, const struct surroundings *ar
 		file.path = NULL;
 	if (!file.path)
 		return 0;
+	wanted = child_filter_wants(the_process.family, file.path);
 	reason = program_file_judge(&file);
 	if (!reason && !(around->path && around->preload))
 		reason = SHM_SKIP_ENVIRONMENT;
 	else if (!reason && around->sanitizer)
 		reason = SHM_SKIP_SANITIZER;
-	if (reason)
+	if (reason && wanted)
 		skips_report(the_process.family, reason, file.path);
 	return reason;
 }

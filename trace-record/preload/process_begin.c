@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "process_begin.h"
 
+#include <sys/auxv.h>
+
+#include "child_filter.h"
 #include "doorbell.h"
 #include "frametables.h"
 #include "modules.h"
@@ -124,6 +127,18 @@ static bool leave_to_valgrind(struct shm_family *family)
 	return true;
 }
 
+/* The program is not to be recorded: no memory of the family stays, because msrec would wait for the process. */
+static bool leave_out(struct process *p)
+{
+	const enum child_fate fate = child_filter_judge(
+		p->family, (const char *)getauxval(AT_EXECFN)); // NOLINT(performance-no-int-to-ptr)
+
+	process_skipped = fate == CHILD_SKIPPED;
+	if (fate != CHILD_RECORDED)
+		segments_unmap(p);
+	return fate != CHILD_RECORDED;
+}
+
 /* Gives this process a segment; `parent` is the one inherited from before a fork. */
 static bool open_process(struct process *p, uint32_t parent)
 {
@@ -131,7 +146,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	const uint32_t fork = forked ? forget_threads(p) : 0;
 	struct shm_segment *segment;
 
-	if (!segments_map(p) || leave_to_valgrind(p->family) ||
+	if (!segments_map(p) || leave_to_valgrind(p->family) || (!forked && leave_out(p)) ||
 	    (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
 		return false;
 	if (!segments_claim(p)) {

@@ -519,6 +519,9 @@ bool recorder_traces_children(bool *yes)
 {
 	struct process *p = process_now();
 
+	*yes = false;
+	if (process_skipped)
+		return true;
 	if (!p || atomic_load(&process_off))
 		return false;
 	*yes = p->family->trace_children;

@@ -61,6 +61,12 @@ static void unmap(struct shm_segment *segment)
 	os_call6(SYS_munmap, (long)segment, (long)SHM_SEGMENT_BYTES, 0, 0, 0, 0);
 }
 
+void segments_unmap(struct process *p)
+{
+	os_call6(SYS_munmap, (long)p->family, (long)shm_bytes(p->segments), 0, 0, 0, 0);
+	p->family = NULL;
+}
+
 /* ---- access ---- */
 
 static bool is_abandoned(const struct process *p, uint32_t i)

@@ -15,6 +15,9 @@
 /* Maps the family, unless it is mapped; under Valgrind without segments. */
 bool segments_map(struct process *p);
 
+/* Unmaps the family, of which the process has claimed nothing. */
+void segments_unmap(struct process *p);
+
 /* Claims a segment. The one that the process has is its parent's, and is given up. */
 bool segments_claim(struct process *p);
 

@@ -154,8 +154,10 @@ struct shm_skip {
 
 /* ---- the family ---- */
 
+#define SHM_PATTERNS 4096u /* bytes of a list of patterns, with its NUL */
+
 /*
- * msrec sets the members from `magic` to `instructions` before any program maps the family; they never change. The others
+ * msrec sets the members from `magic` to `children_only` before any program maps the family; they never change. The others
  * are counters and futexes: programs write all but `epoch`, `asleep` and `collector`, which msrec writes. `segments_used`
  * never falls; `full` implies that all segments were claimed.
  */
@@ -168,12 +170,14 @@ struct shm_family {
 	uint8_t use_tsc;        /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
 	uint8_t trace_children; /* exec'd programs are recorded: the environment stays */
 	uint8_t libc_freeres, cxx_freeres;
-	uint8_t free_stacks;            /* frees have stacks */
-	uint8_t usable;                 /* the bytes that the allocator gave are recorded */
-	uint8_t stacks;                 /* stack depths are recorded */
-	uint8_t maps;                   /* the program's calls of mmap and its like are recorded */
-	uint8_t pages;                  /* all page calls are recorded, libc's, too */
-	uint8_t instructions;           /* counts of instructions are recorded */
+	uint8_t free_stacks;  /* frees have stacks */
+	uint8_t usable;       /* the bytes that the allocator gave are recorded */
+	uint8_t stacks;       /* stack depths are recorded */
+	uint8_t maps;         /* the program's calls of mmap and its like are recorded */
+	uint8_t pages;        /* all page calls are recorded, libc's, too */
+	uint8_t instructions; /* counts of instructions are recorded */
+	char children_skip[SHM_PATTERNS], children_only[SHM_PATTERNS]; /* see child_filter.h; "": none */
+	_Atomic uint32_t begun;                                        /* a program of the family has begun */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "ring.h"
 
+#include "child_filter.h"
 #include "doorbell.h"
 
 #define RING_ID 0u                /* of the one ring of a process */
@@ -65,7 +66,7 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 	return true;
 }
 
-bool ring_open(const char *path)
+bool ring_open(const char *path, const char *program)
 {
 	/*
 	 * The kernel maps this above all that Valgrind gives to programs or takes itself. A forked child inherits the
@@ -74,7 +75,10 @@ bool ring_open(const char *path)
 	ring.family = os_map_shared(path, 0, shm_bytes(SHM_SEGMENTS), PROT_READ | PROT_WRITE);
 	if (!ring.family || ring.family->magic != SHM_MAGIC || ring.family->version != SHM_VERSION)
 		return false;
-	return open_segment(SHM_NO_SEGMENT, 0);
+	if (child_filter_judge(ring.family, program) == CHILD_RECORDED)
+		return open_segment(SHM_NO_SEGMENT, 0);
+	os_call6(SYS_munmap, (long)ring.family, (long)shm_bytes(SHM_SEGMENTS), 0, 0, 0, 0);
+	return false;
 }
 
 uint32_t ring_count_fork(void)

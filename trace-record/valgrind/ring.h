@@ -28,8 +28,11 @@ struct ring {
 
 extern struct ring ring;
 
-/* Maps the family at `path`, and claims a segment. False: the file is not a family of this version, or is full. */
-bool ring_open(const char *path);
+/*
+ * Maps the family at `path`, and claims a segment. False: the file is not a family of this version, or is full, or `program`
+ * is not to be recorded.
+ */
+bool ring_open(const char *path, const char *program);
 
 /* In a forked child: claims a segment. `fork` is the number that the parent gave the fork. */
 void ring_follow_fork(uint32_t fork);

@@ -9,6 +9,7 @@
 
 #include "mst_op.h"
 #include "objects.h"
+#include "pub_tool_clientstate.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcprint.h"
@@ -238,7 +239,7 @@ static void print_debug_usage(void)
 
 static void begin(void)
 {
-	const Bool recorded = shm_path && ring_open(shm_path);
+	const Bool recorded = shm_path && ring_open(shm_path, VG_(args_the_exename));
 
 	stacks_init(recorded ? ring.family->depth : 1);
 	if (!recorded)
