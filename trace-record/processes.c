@@ -477,6 +477,15 @@ static void drain_gone(const struct processes *ps, struct process *p)
 	p->drained = !tracee || !tracee_awaits_room(tracee);
 }
 
+static bool meet_more(struct processes *ps)
+{
+	const bool any = meet(ps);
+
+	if (any)
+		processes_check(ps);
+	return any;
+}
+
 /*
  * Finishes one process that is gone; false if there is none (any more). The last to appear are the first to end, because
  * each holds a copy of its parent's state at the fork: so there are never many copies at a time.
@@ -487,13 +496,14 @@ static bool end_one(struct processes *ps)
 		struct recording *r = &p->recording;
 
 		drain_gone(ps, p);
-		if (meet(ps)) {
-			processes_check(ps);
+		if (meet_more(ps))
 			return true;
-		}
 		r->executed |= r->tracee && atomic_load(&tracee_segment(r->tracee)->executing);
 		if (awaits_orphans(ps, p))
 			continue;
+		/* A child may have come and gone while it was looked for. */
+		if (meet_more(ps))
+			return true;
 		if (!p->drained)
 			tracee_forget_forks(r->tracee);
 		else
