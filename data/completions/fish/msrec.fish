@@ -35,6 +35,8 @@ complete $own -l timer -x -a 'off 1 10 100' -d 'Look at stacks after each so man
 complete $own -l instructions -x -a 'auto pmu exact off' -d 'Record how many instructions were executed'
 complete $own -l sample -x -a 'off 4k 64k 512k 1m' -d 'Record one block in so many bytes'
 complete $own -l trace-children -f -a 'yes no' -d 'Record executed programs too'
+complete $own -l trace-children-skip -x -d 'Executed programs that are not recorded'
+complete $own -l trace-children-only -x -d 'The only executed programs that are recorded'
 complete $own -l identity -f -a 'yes no' -d 'Record which block of its kind a free frees'
 complete $own -l free-stacks -f -a 'yes no' -d 'Record the stacks of frees too'
 complete $own -l usable -f -a 'yes no' -d 'Record how much the allocator gives too'
