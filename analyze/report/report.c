@@ -129,12 +129,18 @@ static void name_thread(struct report *report, uint64_t number)
 {
 	uint32_t n;
 	const struct mst_thread *threads = mst_reader_threads(report->reader, &n);
-	char text[FIGURE_SIZE];
-	if (number < n)
-		snprintf(text, sizeof(text), "thread %" PRIu32, threads[number].tid);
-	else
-		strcpy(text, "any thread");
+	const char *name = number < n && threads[number].name ? threads[number].name : "";
+	char *text;
+	if (number >= n) {
+		name_plainly(report, "any thread", false);
+		return;
+	}
+	if (asprintf(&text, "thread %" PRIu32 "%s%s", threads[number].tid, *name ? " " : "", name) < 0) {
+		report->no_memory = true;
+		return;
+	}
 	name_plainly(report, text, false);
+	free(text);
 }
 
 void report_name_group(struct report *report, const struct group *group, enum group_by by)

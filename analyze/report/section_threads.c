@@ -8,6 +8,7 @@
 
 static const struct answer_column thread_columns[] = {
 	{ "tid", "thread", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "name", "name", ANSWER_TEXT, ANSWER_EVERYWHERE },
 	{ "calls", "calls", ANSWER_COUNT, ANSWER_EVERYWHERE },
 	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
 	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
@@ -20,18 +21,22 @@ static const struct answer_column thread_columns[] = {
 
 static const struct answer_column pair_columns[] = {
 	{ "allocated_by", "allocated by", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "allocated_by_name", "name", ANSWER_TEXT, ANSWER_EVERYWHERE },
 	{ "freed_by", "freed by", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "freed_by_name", "name", ANSWER_TEXT, ANSWER_EVERYWHERE },
 	{ "blocks", "blocks", ANSWER_COUNT, ANSWER_EVERYWHERE },
 	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
 };
 
-static void write_tid(struct report *r, uint32_t number)
+/* A thread's number and its name, if it has one. */
+static void write_thread(struct report *r, uint32_t number)
 {
 	uint32_t n;
 	const struct mst_thread *threads = mst_reader_threads(r->reader, &n);
 	char text[16];
 	snprintf(text, sizeof(text), "%" PRIu32, threads[number].tid);
 	answer_text(r->answer, text);
+	answer_text(r->answer, threads[number].name && *threads[number].name ? threads[number].name : NULL);
 }
 
 struct ranked {
@@ -77,7 +82,7 @@ static void write_threads_table(struct report *r)
 		     sizeof(thread_columns) / sizeof(*thread_columns));
 	for (uint32_t i = 0; i < active && i < top; i++) {
 		const struct lives_thread *t = &threads[order[i].number];
-		write_tid(r, (uint32_t)order[i].number);
+		write_thread(r, (uint32_t)order[i].number);
 		answer_number(r->answer, t->calls);
 		answer_real(r->answer, report_share(t->calls, calls));
 		answer_number(r->answer, t->bytes);
@@ -106,8 +111,8 @@ static void write_pairs(struct report *r)
 	}
 	for (size_t i = 0; i < foreign && i < top; i++) {
 		const struct lives_pair *p = &pairs[order[i].number];
-		write_tid(r, p->allocated_by);
-		write_tid(r, p->freed_by);
+		write_thread(r, p->allocated_by);
+		write_thread(r, p->freed_by);
 		answer_number(r->answer, p->blocks);
 		answer_number(r->answer, p->bytes);
 	}
