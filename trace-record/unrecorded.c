@@ -2,6 +2,7 @@
 #include "unrecorded.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,15 +129,28 @@ static const struct unrecorded_file *judge_file(struct unrecorded *u, int fd, co
 	return &u->files[u->n_files++];
 }
 
-/* The program itself, if it still runs; else what has its name now. */
+/* Whether the process, which ran the file of that name, still does. */
+static bool runs_still(const char *link, const char *exe)
+{
+	char now[PATH_MAX];
+	const ssize_t n = readlink(link, now, sizeof(now));
+
+	return n > 0 && (size_t)n == strlen(exe) && memcmp(now, exe, (size_t)n) == 0;
+}
+
+/* The program itself, if it still runs; else, as where it has executed another one since, what has its name now. */
 static int open_program(pid_t pid, const char *exe)
 {
-	char path[64];
+	char link[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	fd = open(link, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && runs_still(link, exe))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
 bool unrecorded_program(struct unrecorded *u, pid_t pid, const char *exe, report_file *report)
