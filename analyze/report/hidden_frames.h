@@ -3,18 +3,17 @@
 /* clang-format off */
 
 /* Allocators and their wrappers */
-HIDE_FUNCTION("*[mM]alloc")
-HIDE_FUNCTION("*[mM]alloc0")
-HIDE_FUNCTION("*[cC]alloc")
-HIDE_FUNCTION("*[rR]ealloc")
-HIDE_FUNCTION("*reallocarray")
+HIDE_FUNCTION("*[mM]alloc*")
+HIDE_FUNCTION("*[cC]alloc*")
+HIDE_FUNCTION("*[rR]ealloc*")
+HIDE_FUNCTION("*[aA]lloc")
+HIDE_FUNCTION("*[aA]lloc(*")
 HIDE_FUNCTION("*memalign")
 HIDE_FUNCTION("*aligned_alloc")
 HIDE_FUNCTION("*strdup")
 HIDE_FUNCTION("*strndup")
 HIDE_FUNCTION("*memdup")
 HIDE_FUNCTION("*asprintf")
-HIDE_FUNCTION("x[nz]*alloc")
 HIDE_FUNCTION("operator new*")
 
 /* The C++ library */
