@@ -147,6 +147,19 @@ void answer_note(struct answer *answer, const char *format, ...)
 	s->last_note = note;
 }
 
+void answer_note_first(struct answer *answer, const char *text)
+{
+	struct answer_note *note = take(answer, sizeof(*note));
+	const char *copy = note ? keep(answer, text) : NULL;
+	if (!copy)
+		return;
+	struct answer_section *s = answer->last;
+	*note = (struct answer_note){ .text = copy, .next = s->notes };
+	s->notes = note;
+	if (!s->last_note)
+		s->last_note = note;
+}
+
 /* ---- Tables ---- */
 
 void answer_table(struct answer *answer, const char *key, const char *title,

@@ -103,6 +103,9 @@ void answer_fact_series(struct answer *answer, const char *key, const char *titl
 			uint32_t n);
 void answer_note(struct answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same, before the section's other notes. `text` is copied. */
+void answer_note_first(struct answer *answer, const char *text);
+
 void answer_table(struct answer *answer, const char *key, const char *title,
 		  const struct answer_column *columns, unsigned n_columns);
 void answer_indent(struct answer *answer, int column);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report_run.h"
 
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -205,14 +206,27 @@ static bool print_answer(const struct report_command *command, const struct answ
 	return fine;
 }
 
+/* What is true of all figures of a section. */
+static void note_limits(struct report *r)
+{
+	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
+	if (mean)
+		answer_note(r->answer, "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
+			    mean);
+	if (r->partial)
+		answer_note(r->answer, "Only of the part before the trace is damaged or cut.");
+}
+
 /* Builds the sections. False: no memory. */
 static bool build(const struct report_command *command, struct report *r)
 {
 	r->sites = sites_create(r->reader, r->calls, &command->query.hidden);
 	if (!r->sites)
 		return false;
-	for (size_t i = 0; i < command->n_sections; i++)
+	for (size_t i = 0; i < command->n_sections; i++) {
 		command->sections[i]->write(r);
+		note_limits(r);
+	}
 	return !r->no_memory && !answer_failed(r->answer);
 }
 

@@ -87,6 +87,11 @@ t msreport K
 head -c $(($(wc -c <T) * 3 / 4)) T >cut.zst
 t msreport --top=1 cut.zst
 t msreport -q --top=1 cut.zst
+printf 'sampled 4096\nstack 1 0x1000\nalloc 0 malloc 1 100\nalloc 1 malloc 1 100000\nend 10\n' >script
+script2trace script sample
+t msreport peak sample
+t msreport peak --format=json sample
+t msreport leaks cut.zst
 script2trace /dev/null empty
 t msreport empty
 t sh -c 'msreport overview peak leaks growth steps churn sizes threads libraries functions lines errors rss --format=json empty | tr -d "\n" | cut -c 1-400'
