@@ -118,11 +118,14 @@ static void begin_modules(struct process *p, bool forked)
 /* Memcheck would read the recorder's memory for pointers, and warn of its system calls. */
 static bool leave_to_valgrind(struct shm_family *family)
 {
-	char path[SHM_SKIP_PATH] = { 0 };
+	char path[SHM_SKIP_PATH];
+	long n;
 
 	if (!cpu_under_valgrind())
 		return false;
-	os_call6(SYS_readlink, (long)"/proc/self/exe", (long)path, SHM_SKIP_PATH - 1, 0, 0, 0);
+	/* Valgrind 3.24 answers itself, over what the kernel has written, which may be longer. */
+	n = os_call6(SYS_readlink, (long)"/proc/self/exe", (long)path, SHM_SKIP_PATH - 1, 0, 0, 0);
+	path[n > 0 && n < SHM_SKIP_PATH ? n : 0] = 0;
 	skips_report(family, SHM_SKIP_VALGRIND, path);
 	return true;
 }
