@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -210,11 +211,13 @@ static bool print_answer(const struct report_command *command, const struct answ
 static void note_limits(struct report *r)
 {
 	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
+	char text[80];
+	snprintf(text, sizeof(text), "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
+		 mean);
 	if (mean)
-		answer_note(r->answer, "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
-			    mean);
+		answer_note_first(r->answer, text);
 	if (r->partial)
-		answer_note(r->answer, "Only of the part before the trace is damaged or cut.");
+		answer_note_first(r->answer, "This is about what lies before the trace's damage or cut.");
 }
 
 /* Builds the sections. False: no memory. */
