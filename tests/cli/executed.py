@@ -192,8 +192,9 @@ class Tests:
     def compile(self, name, source, *options, cc=None):
         with open(self.path(name + ".c"), "w") as f:
             f.write(source)
-        done = subprocess.run([*(cc or compiler()), "-g", "-O0", "-fno-builtin", self.path(name + ".c"), "-o",
-                               self.path(name), *options], capture_output=True, text=True)
+        command = [*(cc or compiler()), "-g", "-O0", "-D_GNU_SOURCE", "-fno-builtin", self.path(name + ".c"), "-o",
+                   self.path(name), *options]
+        done = subprocess.run(command, capture_output=True, text=True)
         return done.returncode == 0
 
     def run(self, *words, status=0, env=None):
