@@ -69,10 +69,10 @@ static void write_callers(struct report *r, const char *key, const char *title, 
 	answer_section(r->answer, key, title);
 	answer_table(r->answer, key, NULL, columns, sizeof(columns) / sizeof(*columns));
 	if (report_groups(r, r->profile, &stacks, BY_STACK, ORDER_BYTES)) {
-		if (callers_collect(&callers, r->reader, r->calls, &stacks, by))
-			qsort(callers.items, callers.n, sizeof(*callers.items), compare);
-		else
+		if (!callers_collect(&callers, r->reader, r->calls, &stacks, by))
 			r->no_memory = true;
+		else if (callers.n)
+			qsort(callers.items, callers.n, sizeof(*callers.items), compare);
 		for (uint32_t i = 0; i < callers.n && i < top && !r->no_memory; i++)
 			write_caller(r, &callers.items[i], by, &totals);
 		answer_left_out(r->answer, callers.n > top ? callers.n - top : 0);
