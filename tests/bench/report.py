@@ -66,7 +66,9 @@ def programs_table(build, folder, options):
 
 def long_table(build, folder, events):
     trace, model = os.path.join(folder, "long.zst"), os.path.join(folder, "model.zst")
-    record(build, next(iter(workloads.make(folder, 10, ["cc1plus"]))), model)
+    own = os.path.join(folder, "model")
+    os.mkdir(own)
+    record(build, next(iter(workloads.make(own, 10, ["cc1plus"]))), model)
     generate(build, model, trace, events)
     lines = [f"{events:,} calls with the statistics of cc1plus, in {os.path.getsize(trace) / MILLION:.0f} MB.", "",
              "| section | CPU, s | wall, s | M calls/s | MiB |", "|---|--:|--:|--:|--:|"]
