@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Hostile files, as in test_trace_crafted.c: the units about the process, its memory and the names of its threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "craft.h"
+#include "trace_model.h"
+#include "unit.h"
+#include "wire.h"
+
+/* A MEMORY unit in place of the second chunk: fields, and a sample of 1 KiB at time 5. */
+static struct part *memory(struct craft *c)
+{
+	struct part *part = &c->parts[CRAFT_MORE];
+
+	part->type = UNIT_MEMORY;
+	part->n_columns = 1;
+	WORDS(part->fields, 4096, 0, 1, 0);
+	SET(part->columns[0], 10, 2);
+	craft_poke(&FIELDS(c, END), 16, 4);
+	return part;
+}
+
+static void memory_sound(struct craft *c)
+{
+	memory(c);
+}
+
+static void memory_detailed(struct craft *c)
+{
+	SET(memory(c)->columns[0], 11, 2, 0, 2, 9, 9);
+}
+
+static void memory_unread(struct craft *c)
+{
+	SET(memory(c)->columns[0], 10, 2, 1, 1, 1);
+}
+
+static void memory_short_fields(struct craft *c)
+{
+	memory(c)->fields.size -= 4;
+}
+
+static void memory_promised(struct craft *c)
+{
+	craft_poke(&memory(c)->fields, 8, 2);
+}
+
+static void memory_absent(struct craft *c)
+{
+	bytes_clear(&memory(c)->columns[0]);
+}
+
+static void memory_too_many(struct craft *c)
+{
+	craft_poke(&memory(c)->fields, 8, UINT32_MAX);
+}
+
+static void memory_cut_detail(struct craft *c)
+{
+	SET(memory(c)->columns[0], 11, 2, 0, 2, 9);
+}
+
+static void memory_beyond(struct craft *c)
+{
+	/* 2^54 KiB are 2^64 bytes. */
+	SET(memory(c)->columns[0], 10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1);
+}
+
+static void memory_time_back(struct craft *c)
+{
+	struct part *part = memory(c);
+
+	part[0].tail.size = 0;
+	c->parts[CRAFT_EVENTS].type = UNIT_MEMORY;
+	c->parts[CRAFT_EVENTS].n_columns = 1;
+	WORDS(c->parts[CRAFT_EVENTS].fields, 0, 0, 1, 0);
+	SET(c->parts[CRAFT_EVENTS].columns[0], 12, 2);
+}
+
+/* A THREAD_NAMES unit in place of the second chunk. */
+static struct part *thread_names(struct craft *c)
+{
+	struct part *part = memory(c);
+
+	part->type = UNIT_THREAD_NAMES;
+	WORDS(part->fields, 2);
+	SET(part->columns[0], 0, 10, 1, 'a', 1, 9, 0);
+	return part;
+}
+
+static void thread_names_sound(struct craft *c)
+{
+	thread_names(c);
+}
+
+static void thread_names_short_fields(struct craft *c)
+{
+	thread_names(c)->fields.size = 3;
+}
+
+static void thread_names_promised(struct craft *c)
+{
+	craft_poke(&thread_names(c)->fields, 0, 3);
+}
+
+static void thread_names_absent(struct craft *c)
+{
+	bytes_clear(&thread_names(c)->columns[0]);
+}
+
+static void thread_names_of_none(struct craft *c)
+{
+	SET(thread_names(c)->columns[0], 0, 10, 1, 'a', 2, 9, 0);
+}
+
+static void thread_names_cut(struct craft *c)
+{
+	SET(thread_names(c)->columns[0], 0, 10, 1, 'a', 1, 9, 1);
+}
+
+static void thread_names_long(struct craft *c)
+{
+	struct part *part = thread_names(c);
+
+	SET(part->columns[0], 0, 10, 1, 'a', 1, 9, 0x80, 2);
+	for (int i = 0; i < 256; i++)
+		bytes_u8(&part->columns[0], 'x');
+}
+
+static const struct crafted crafted[] = {
+	{ "memory", memory_sound, OK, "", 4 },
+	{ "memory in detail", memory_detailed, OK, "", 4 },
+	{ "more memory than promised", memory_unread, OK, "", 4 },
+	{ "memory with short fields", memory_short_fields, BAD, "lacks fields", 4 },
+	{ "memory promised", memory_promised, BAD, "more samples promised", 4 },
+	{ "memory absent", memory_absent, BAD, "more samples promised", 4 },
+	{ "too much memory promised", memory_too_many, BAD, "more samples promised", 4 },
+	{ "memory cut in its details", memory_cut_detail, BAD, "sample of the memory", 4 },
+	{ "memory beyond the address space", memory_beyond, BAD, "sample of the memory", 4 },
+	{ "memory whose time goes back", memory_time_back, BAD, "sample of the memory", 0 },
+	{ "names of threads", thread_names_sound, OK, "", 4 },
+	{ "names of threads with short fields", thread_names_short_fields, BAD, "lacks fields", 4 },
+	{ "names of threads promised", thread_names_promised, BAD, "more names of threads", 4 },
+	{ "names of threads absent", thread_names_absent, BAD, "more names of threads", 4 },
+	{ "name of no thread", thread_names_of_none, BAD, "thread's name is malformed", 4 },
+	{ "cut name of a thread", thread_names_cut, BAD, "thread's name is malformed", 4 },
+	{ "long name of a thread", thread_names_long, BAD, "thread's name is too long", 4 },
+};
+
+int main(void)
+{
+	return craft_run("crafted units of the process", crafted, sizeof(crafted) / sizeof(*crafted));
+}
