@@ -136,7 +136,7 @@ static bool leave_out(struct process *p)
 	const enum child_fate fate = child_filter_judge(
 		p->family, (const char *)getauxval(AT_EXECFN)); // NOLINT(performance-no-int-to-ptr)
 
-	process_skipped = fate == CHILD_SKIPPED;
+	atomic_store(&process_skipped, fate == CHILD_SKIPPED);
 	if (fate != CHILD_RECORDED)
 		segments_unmap(p);
 	return fate != CHILD_RECORDED;

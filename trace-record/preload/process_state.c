@@ -4,7 +4,7 @@
 struct process the_process;
 struct wiped *_Atomic process_wiped;
 _Atomic bool process_off;
-bool process_skipped;
+_Atomic bool process_skipped;
 
 void process_give_up(void)
 {

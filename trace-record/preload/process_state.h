@@ -74,7 +74,8 @@ extern HIDDEN struct process the_process;
 extern HIDDEN struct wiped *_Atomic process_wiped; /* set once */
 extern HIDDEN _Atomic bool process_off;            /* recording has ended for good in this process */
 
-extern HIDDEN bool process_skipped; /* with all that the process executes, which will not find the recorder */
+extern HIDDEN _Atomic bool
+	process_skipped; /* with all that the process executes, which will not find the recorder */
 
 /* Ends recording for good, because msrec reads no more. The program runs on at its own speed. */
 void process_give_up(void);

@@ -520,7 +520,7 @@ bool recorder_traces_children(bool *yes)
 	struct process *p = process_now();
 
 	*yes = false;
-	if (process_skipped)
+	if (atomic_load(&process_skipped))
 		return true;
 	if (!p || atomic_load(&process_off))
 		return false;

@@ -7,17 +7,22 @@
 
 #define OWN_RANGES 64u
 
-static struct os_range own_ranges[OWN_RANGES];
+/* A range is there once its end is; other threads look while one is being added. */
+static struct {
+	_Atomic uintptr_t start, end;
+} own_ranges[OWN_RANGES];
 static _Atomic uint32_t n_own_ranges;
 
 void os_own(uintptr_t start, uint64_t bytes)
 {
 	const uint32_t i = atomic_fetch_add(&n_own_ranges, 1);
 
-	if (i < OWN_RANGES)
-		own_ranges[i] = (struct os_range){ start, start + (bytes + 4095) / 4096 * 4096 };
-	else
+	if (i >= OWN_RANGES) {
 		atomic_store(&n_own_ranges, OWN_RANGES);
+		return;
+	}
+	atomic_store_explicit(&own_ranges[i].start, start, memory_order_relaxed);
+	atomic_store_explicit(&own_ranges[i].end, start + (bytes + 4095) / 4096 * 4096, memory_order_release);
 }
 
 /* The linker's: where this library begins and ends. */
@@ -37,8 +42,11 @@ bool os_next_own(uintptr_t address, struct os_range *range)
 	if (n > OWN_RANGES)
 		n = OWN_RANGES;
 	for (uint32_t i = 0; i < n; i++) {
-		if (own_ranges[i].end > address && own_ranges[i].start < range->start)
-			*range = own_ranges[i];
+		const uintptr_t end = atomic_load_explicit(&own_ranges[i].end, memory_order_acquire);
+		const uintptr_t start = atomic_load_explicit(&own_ranges[i].start, memory_order_relaxed);
+
+		if (end > address && start < range->start)
+			*range = (struct os_range){ start, end };
 	}
 	return range->start != UINTPTR_MAX;
 }
