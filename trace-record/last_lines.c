@@ -9,37 +9,24 @@
 #include "messages.h"
 #include "printable.h"
 #include "shell_word.h"
+#include "thousands.h"
 
 #define PROGRAMS_NAMED 4u
-
-/* With commas between thousands. */
-static const char *grouped(char text[32], uint64_t n)
-{
-	char digits[24], *to = text;
-	const int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
-
-	for (int i = 0; i < length; i++) {
-		if (i > 0 && (length - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	*to = 0;
-	return text;
-}
 
 static void print_program(const struct finished_file *file, const struct capture_options *capture)
 {
 	const struct recording_figures *f = &file->figures;
 	char *program = printable_copy(file->program, strlen(file->program)), *word = shell_word(file->path);
-	char calls[32], peak[32], live[32];
+	char calls[THOUSANDS_SIZE], peak[THOUSANDS_SIZE], live[THOUSANDS_SIZE];
 
 	fprintf(stderr, "msrec: %s %s for %.3f s", program ? program : "?",
 		file->stopped ? "was recorded" : "ran", (double)f->ran_ns / 1e9);
 	if (capture->sample_bytes)
-		fprintf(stderr, ": a sample of one block in %s bytes", grouped(peak, capture->sample_bytes));
+		fprintf(stderr, ": a sample of one block in %s bytes",
+			thousands(peak, capture->sample_bytes));
 	else if (!capture->exact || !capture->pages)
-		fprintf(stderr, ": %s calls, peak %s bytes, %s live at the end", grouped(calls, f->calls),
-			grouped(peak, f->peak), grouped(live, f->live));
+		fprintf(stderr, ": %s calls, peak %s bytes, %s live at the end", thousands(calls, f->calls),
+			thousands(peak, f->peak), thousands(live, f->live));
 	if (word && strcmp(file->path, REPORT_STREAM) != 0)
 		fprintf(stderr, "; next: %s %s",
 			capture->exact && capture->pages ? "msreplay --pages-as-heap=yes" : "msreport", word);

@@ -8,6 +8,7 @@
 #include "answer_formats.h"
 #include "figures.h"
 #include "printable.h"
+#include "thousands.h"
 #include "utf8.h"
 #include "width.h"
 
@@ -115,7 +116,7 @@ static char *show_number(const struct answer_value *value, enum answer_unit unit
 		snprintf(text, sizeof(text), "%06x", (unsigned)(n >> 40));
 		return strdup(text);
 	default:
-		return strdup(figure_count(text, n));
+		return strdup(thousands(text, n));
 	}
 }
 

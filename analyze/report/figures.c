@@ -7,20 +7,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-char *figure_count(char text[FIGURE_SIZE], uint64_t n)
-{
-	char digits[24];
-	const int length = snprintf(digits, sizeof(digits), "%" PRIu64, n);
-	char *to = text;
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	*to = '\0';
-	return text;
-}
-
 /* Divides by `step` until the figure rounds to less than that, and prints three digits and a unit. */
 static void print_scaled(char text[FIGURE_SIZE], double value, double step, const char *const *units,
 			 size_t n)

@@ -9,6 +9,7 @@
 #include "figures.h"
 #include "report.h"
 #include "steps.h"
+#include "thousands.h"
 #include "trends.h"
 
 enum { ROWS = 3, WIDTH = 80, LINES = 23 }; /* a screen, but for the next prompt */
@@ -105,14 +106,14 @@ static void write_live(struct report *r, const struct report_totals *t)
 {
 	char line[160], bytes[FIGURE_SIZE], blocks[FIGURE_SIZE], at[FIGURE_SIZE];
 	snprintf(line, sizeof(line), "%s in %s block%s at %s",
-		 figure_bytes(bytes, t->then_bytes, r->query->si), figure_count(blocks, t->then_blocks),
+		 figure_bytes(bytes, t->then_bytes, r->query->si), thousands(blocks, t->then_blocks),
 		 plural(t->then_blocks), figure_time(at, profile_point_ns(r->profile)));
 	answer_fact_text(r->answer, "peak", "peak", line);
 	answer_fact(r->answer, "peak_bytes", NULL, ANSWER_BYTES, t->then_bytes);
 	answer_fact(r->answer, "peak_blocks", NULL, ANSWER_COUNT, t->then_blocks);
 	answer_fact(r->answer, "peak_ns", NULL, ANSWER_NS, profile_point_ns(r->profile));
 	snprintf(line, sizeof(line), "%s in %s block%s (%s of the peak)",
-		 figure_bytes(bytes, t->end_bytes, r->query->si), figure_count(blocks, t->end_blocks),
+		 figure_bytes(bytes, t->end_bytes, r->query->si), thousands(blocks, t->end_blocks),
 		 plural(t->end_blocks), figure_share(at, report_share(t->end_bytes, t->then_bytes)));
 	answer_fact_text(r->answer, "at_the_end", "at the end", line);
 	answer_fact(r->answer, "end_bytes", NULL, ANSWER_BYTES, t->end_bytes);
@@ -124,7 +125,7 @@ static void write_allocated(struct report *r, const struct report_totals *t)
 	char line[200], bytes[FIGURE_SIZE], calls[FIGURE_SIZE], rate[FIGURE_SIZE], share[FIGURE_SIZE];
 	const uint64_t duration = r->end_ns - r->begin_ns;
 	int n = snprintf(line, sizeof(line), "%s in %s call%s, %s",
-			 figure_bytes(bytes, t->bytes, r->query->si), figure_count(calls, t->calls),
+			 figure_bytes(bytes, t->bytes, r->query->si), thousands(calls, t->calls),
 			 plural(t->calls), figure_rate(rate, t->calls, duration));
 	if (report_knows_lives(r))
 		snprintf(line + n, sizeof(line) - (size_t)n, "; %s temporary",

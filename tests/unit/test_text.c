@@ -16,6 +16,7 @@
 #include "printable.h"
 #include "shell_word.h"
 #include "table.h"
+#include "thousands.h"
 #include "utf8.h"
 
 #define REPLACED "\xef\xbf\xbd"
@@ -182,12 +183,23 @@ static void test_shell_words(void **state)
 	}
 }
 
+static void test_thousands(void **state)
+{
+	char text[THOUSANDS_SIZE];
+	(void)state;
+	assert_string_equal(thousands(text, 0), "0");
+	assert_string_equal(thousands(text, 999), "999");
+	assert_string_equal(thousands(text, 1000), "1,000");
+	assert_string_equal(thousands(text, UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_characters), cmocka_unit_test(test_repair),
 		cmocka_unit_test(test_json),       cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_printable),  cmocka_unit_test(test_shell_words),
+		cmocka_unit_test(test_thousands),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
