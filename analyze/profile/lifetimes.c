@@ -12,6 +12,7 @@
 #include "array.h"
 #include "block_map.h"
 #include "check.h"
+#include "identity.h"
 #include "sample_weight.h"
 
 struct place {
@@ -204,15 +205,6 @@ static bool count(struct lifetimes *l, const struct mst_event *event)
 	return true;
 }
 
-static bool frees_blocks(const struct mst_chunk *chunk)
-{
-	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
-		if (chunk->tokens[i].role == MST_FREE || chunk->tokens[i].role == MST_OUT)
-			return true;
-	}
-	return false;
-}
-
 static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		     const struct mst_chunk *chunk)
 {
@@ -223,7 +215,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	l->kinds = mst_reader_kinds(reader, &n_kinds);
 	l->mean = mst_reader_info(reader)->sample_bytes;
 	mst_reader_stacks(reader, &n_stacks);
-	if (chunk->n_freed == 0 && frees_blocks(chunk))
+	if (chunk_lacks_identity(chunk))
 		return MST_ERR_IDENTITY;
 	if (!reserve_places(l, n_stacks))
 		return MST_ERR_NOMEM;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "identity.h"
 #include "profile_state.h"
 
 const char *const profile_value_names[PROFILE_VALUES] = {
@@ -69,16 +70,6 @@ uint64_t profile_record_ns(const struct profile *p, const struct mst_chunk *chun
 
 /* ---- The observer ---- */
 
-static bool frees_blocks(const struct mst_chunk *chunk)
-{
-	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
-		const uint32_t role = chunk->tokens[i].role;
-		if (role == MST_FREE || role == MST_OUT)
-			return true;
-	}
-	return false;
-}
-
 static void begin_chunk(struct profile *p, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
 	uint32_t n_kinds;
@@ -112,7 +103,7 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 	begin_chunk(p, reader, chunk);
 	if (!row_table_reserve(&p->table, n_kinds))
 		return MST_ERR_NOMEM;
-	if (chunk->n_freed == 0 && frees_blocks(chunk)) {
+	if (chunk_lacks_identity(chunk)) {
 		if (p->query->from)
 			return MST_ERR_IDENTITY;
 		p->lacks_threads = !is_thread_known(p);

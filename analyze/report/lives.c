@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "block_map.h"
+#include "identity.h"
 #include "index_map.h"
 
 /* A live block. All but its thread and life are those of the first block of its chain of reallocs. */
@@ -280,15 +281,6 @@ static bool resize_block(struct lives *l, struct place *at, const struct subject
 
 /* ---- The observer ---- */
 
-static bool frees_blocks(const struct mst_chunk *chunk)
-{
-	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
-		if (chunk->tokens[i].role == MST_FREE || chunk->tokens[i].role == MST_OUT)
-			return true;
-	}
-	return false;
-}
-
 static bool reserve(struct lives *l, const struct mst_reader *reader)
 {
 	uint32_t n_stacks, n_threads;
@@ -375,7 +367,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		.time_shift = mst_reader_time_shift(reader),
 		.index = chunk->first_alloc,
 	};
-	l->lacks_identity |= chunk->n_freed == 0 && frees_blocks(chunk);
+	l->lacks_identity |= chunk_lacks_identity(chunk);
 	if (!reserve(l, reader) || !find_subjects(l, reader, chunk))
 		return MST_ERR_NOMEM;
 	for (; at.record < chunk->n_records; at.record++) {

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a trace says which block each free gives back. */
+#ifndef ANALYZE_IDENTITY_H
+#define ANALYZE_IDENTITY_H
+
+#include "mstrace.h"
+
+/* Whether blocks go in the decoded chunk and it doesn't say which. */
+bool chunk_lacks_identity(const struct mst_chunk *chunk);
+
+#endif
