@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, methods, plain_environment, run_cases    # noqa: E402
+from harness import plain_environment, run_in_folders    # noqa: E402
 
 TIMEOUT = 60
 
@@ -304,16 +304,7 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only")
-    tests = Tests(options.build)
-
-    def in_folder(run):
-        """Each test has an empty folder of its own."""
-        def case(_):
-            with Scratch() as tests.folder:
-                return run(None)
-        return case
-    return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
+    return run_in_folders(__doc__, Tests)
 
 
 if __name__ == "__main__":

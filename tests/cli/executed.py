@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, compiler, have, methods, plain_environment, run_cases    # noqa: E402
+from harness import compiler, have, plain_environment, run_in_folders    # noqa: E402
 
 ROOT = os.geteuid() == 0
 TIMEOUT = 60
@@ -358,16 +358,7 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only")
-    tests = Tests(options.build)
-
-    def in_folder(run):
-        def case(_):
-            with Scratch() as tests.folder:
-                os.chmod(tests.folder, 0o755)
-                return run(None)
-        return case
-    return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
+    return run_in_folders(__doc__, Tests)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, methods, plain_environment, run_cases    # noqa: E402
+from harness import plain_environment, run_in_folders    # noqa: E402
 
 ROOT = os.geteuid() == 0
 TIMEOUT = 30
@@ -656,18 +656,8 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only")
-    tests = Tests(options.build)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)    # nohup leaves it ignored, and then no shell can catch it
-
-    def in_folder(run):
-        """Each test has an empty folder of its own."""
-        def case(_):
-            with Scratch() as tests.folder:
-                os.chmod(tests.folder, 0o755)
-                return run(None)
-        return case
-    return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
+    return run_in_folders(__doc__, Tests)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, methods, plain_environment, run_cases, until    # noqa: E402
+from harness import plain_environment, run_in_folders, until    # noqa: E402
 
 TIMEOUT = 60
 FORKS = "my @a = map { 'x' x $_ } 1 .. 100; for (1 .. 3) { if (!fork) { my @b = @a; exit } } 1 while wait > 0"
@@ -115,15 +115,7 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only")
-    tests = Tests(options.build)
-
-    def in_folder(run):
-        def case(_):
-            with Scratch() as tests.folder:
-                return run(None)
-        return case
-    return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
+    return run_in_folders(__doc__, Tests)
 
 
 if __name__ == "__main__":

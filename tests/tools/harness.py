@@ -275,6 +275,20 @@ def methods(tests):
     return [(name[5:], case(getattr(tests, name))) for name in dir(tests) if name.startswith("test_")]
 
 
+def run_in_folders(doc, tests_of):
+    """A script of methods: tests_of(build) has them, and finds in `folder` an empty one for each."""
+    options = arguments(doc, "--only")
+    tests = tests_of(options.build)
+
+    def in_folder(run):
+        def case(bench):
+            with Scratch() as tests.folder:
+                os.chmod(tests.folder, 0o755)
+                return run(bench)
+        return case
+    return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
+
+
 def run_script(doc, cases, bench, *more):
     """A script of cases: `cases` is a list, or makes one of the options; bench(build, folder) is what they get."""
     options = arguments(doc, "--only", *more)
