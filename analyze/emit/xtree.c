@@ -181,7 +181,7 @@ static void write_places(struct writer *w)
 		for (unsigned e = 0; e < xtree_events(xtree); e++)
 			w->totals[e] += place.values[e];
 	}
-	if (!any && w->view->settings->compat == COMPAT_3_19) {
+	if (!any && w->view->settings->compat != COMPAT_FIXED) {
 		out_text(w->out, "totals: (null)\n");
 		return;
 	}
