@@ -93,13 +93,17 @@ def bash_offers(file, line, environment, path):
 
 
 def fish_offers(file, line, environment, path):
-    """fish's words have the option in front that they complete, and no "=" behind an option."""
+    """
+    fish's words have the option in front that they complete, and no "=" behind an option. Since version 4 it also offers
+    words that have what was typed inside, after the others.
+    """
     ask = 'source $argv[1]; and complete -C "$argv[2]"'
     done = subprocess.run(["fish", "--no-config", "-c", ask, "--", file, line], capture_output=True, text=True,
                           cwd=path, env={**environment, "HOME": path})
+    typed = line.split(" ")[-1]
     lines = [offer.split("\t")[0] for offer in done.stdout.splitlines()]
-    return {offer.partition("=")[2] if "=" in line.split(" ")[-1] else offer for offer in lines} | \
-        set(done.stderr.splitlines())
+    begun = [offer for offer in lines if offer.startswith(typed)]
+    return {offer.partition("=")[2] if "=" in typed else offer for offer in begun} | set(done.stderr.splitlines())
 
 
 SHELLS = {"bash": bash_offers, "fish": fish_offers}
