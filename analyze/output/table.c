@@ -6,25 +6,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "csv.h"
 #include "json.h"
 #include "utf8.h"
-
-static void write_csv_text(struct out *out, const char *text)
-{
-	if (!*text || text[strcspn(text, ",\"\r\n")]) {
-		out_text(out, "\"");
-		for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
-			out_write(out, text, (size_t)(quote - text));
-			out_text(out, "\"\"");
-		}
-		out_text(out, text);
-		out_text(out, "\"");
-		return;
-	}
-	out_text(out, text);
-}
 
 void table_begin(struct table *t, struct out *out, enum table_form form, const struct parquet_column *columns)
 {
@@ -106,7 +91,7 @@ static void write_text(struct table *t, const char *text)
 	assert(t->columns[t->column].text);
 	begin_value(t);
 	if (t->form == TABLE_CSV)
-		write_csv_text(t->out, text);
+		csv_text(t->out, text);
 	else
 		json_string(t->out, text);
 	end_value(t);

@@ -2,24 +2,9 @@
 /* CSV as RFC 4180 has it: each table under a line of its keys, tables apart by an empty line. Facts and notes are left out. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "answer_formats.h"
-
-static void write_text(struct out *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		out_text(out, text);
-		return;
-	}
-	out_text(out, "\"");
-	for (; *text; text++) {
-		if (*text == '"')
-			out_text(out, "\"");
-		out_write(out, text, 1);
-	}
-	out_text(out, "\"");
-}
+#include "csv.h"
 
 static void write_value(struct out *out, const struct answer_value *value, enum answer_unit unit)
 {
@@ -39,7 +24,7 @@ static void write_value(struct out *out, const struct answer_value *value, enum 
 			out_printf(out, "%.6g", value->real);
 		break;
 	case ANSWER_IS_TEXT:
-		write_text(out, value->text);
+		csv_text(out, value->text);
 		break;
 	case ANSWER_IS_SERIES:
 		for (uint32_t i = 0; i < value->n; i++)
