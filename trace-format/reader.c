@@ -279,7 +279,8 @@ int reader_take(struct mst_reader *r)
 		return reader_fail(r, MST_ERR_DAMAGED, "a second FILE unit");
 	}
 	if (r->unit.header.flags & UNIT_CRITICAL)
-		return reader_fail(r, MST_ERR_VERSION, "a unit of unknown type %u", r->unit.header.type);
+		return reader_fail(r, MST_ERR_VERSION, "a unit of type %u, which a newer msrec has written",
+				   r->unit.header.type);
 	return 0;
 }
 

@@ -94,8 +94,8 @@ def bash_offers(file, line, environment, path):
 
 def fish_offers(file, line, environment, path):
     """
-    fish's words have the option in front that they complete, and no "=" behind an option. Since version 4 it also offers
-    words that have what was typed inside, after the others.
+    fish has the option in front of the words that complete it, and no "=" behind an option. Since version 4 it offers
+    words, too, that have what was typed inside.
     """
     ask = 'source $argv[1]; and complete -C "$argv[2]"'
     done = subprocess.run(["fish", "--no-config", "-c", ask, "--", file, line], capture_output=True, text=True,

@@ -148,7 +148,7 @@ def compare_future(build, path, name):
     if subprocess.run(["zstd", "-tq", future], capture_output=True).returncode != 0:
         wrong.append("zstd -t")
     for more, message in (({"incompatible": 4}, "a trace version that this program doesn't know"),
-                          ({"critical": True}, "a unit of unknown type 77")):
+                          ({"critical": True}, "a unit of type 77, which a newer msrec has written")):
         put(**more)
         refused = dump_of(build, future)[1]
         if message not in refused or "problem ('version'," not in decoded(future)[-1]:
