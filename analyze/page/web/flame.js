@@ -7,7 +7,7 @@ import { fill, h } from "./dom.js";
 import { selfOf, shownMetric } from "./figures.js";
 import { icicle, ROW } from "./icicle.js";
 import { classesOf, NONE, theme, wayOf } from "./palette.js";
-import { copy, show } from "./text.js";
+import { copy, show, tester } from "./text.js";
 import { count, METRICS, share } from "./units.js";
 
 const MOST_ITEMS = 40; // of one level, in the hidden tree
@@ -553,21 +553,6 @@ export function flame(model, state) {
 	}
 
 	return { element, update };
-}
-
-// null: nothing is searched for. /…/ is a regular expression.
-function tester(text) {
-	if (!text.trim()) return null;
-	const expression = /^\/(.+)\/?$/s.exec(text);
-	if (expression)
-		try {
-			const made = new RegExp(expression[1].replace(/\/$/, ""), "i");
-			return (name) => made.test(name);
-		} catch {
-			// Not finished yet: what is typed is looked for as it stands.
-		}
-	const small = text.toLowerCase();
-	return (name) => name.toLowerCase().includes(small);
 }
 
 // Metric, direction, folding, colour, hiding.

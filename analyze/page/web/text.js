@@ -51,6 +51,21 @@ export function file(path) {
 	return text.slice(text.lastIndexOf("/") + 1);
 }
 
+// Says of a name whether a search finds it; /…/ is a regular expression. null: nothing is searched for.
+export function tester(text) {
+	if (!text.trim()) return null;
+	const expression = /^\/(.+)\/?$/s.exec(text);
+	if (expression)
+		try {
+			const made = new RegExp(expression[1].replace(/\/$/, ""), "i");
+			return (name) => made.test(name);
+		} catch {
+			// Not finished yet: what is typed is looked for as it stands.
+		}
+	const small = text.toLowerCase();
+	return (name) => name.toLowerCase().includes(small);
+}
+
 export async function copy(text) {
 	try {
 		await navigator.clipboard.writeText(text);

@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: MIT
 // The views, in the order of their tabs: {id, title, view(model, state) → {element, update()}}. `has(model)`, where
 // there is one, says whether the trace has something to show there.
+import { churn, leaks } from "./answers.js";
+import { errors } from "./errors.js";
 import { flame } from "./flame.js";
+import { reallocs } from "./reallocs.js";
+import { sizes } from "./sizes.js";
+import { hasSources, source } from "./source.js";
+import { tables } from "./tables.js";
+import { threads } from "./threads.js";
 
-export const views = [{ id: "flame", title: "Flame graph", view: flame }];
+export const views = [
+	{ id: "flame", title: "Flame graph", view: flame },
+	{ id: "table", title: "Tables", view: tables },
+	{ id: "leaks", title: "Leaks", view: leaks },
+	{ id: "churn", title: "Churn", view: churn },
+	{ id: "reallocs", title: "Reallocs", view: reallocs },
+	{ id: "sizes", title: "Sizes", view: sizes },
+	{ id: "threads", title: "Threads", view: threads },
+	{ id: "errors", title: "Errors", view: errors },
+	{ id: "source", title: "Source", view: source, has: hasSources },
+];

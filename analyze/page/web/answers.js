@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// msreport's answers as tables: leaks and churn, with what the range adds to them.
+import { callColumn, figure, shareBar, verdictTag, view } from "./cells.js";
+import { fill, h } from "./dom.js";
+import { Grid, shownOf } from "./grid.js";
+import { livesOf, nodesOfId, nodesOfSite } from "./groups.js";
+import { finder } from "./names.js";
+import { partOf, rangeText, sumsOf } from "./range.js";
+import { spark } from "./spark.js";
+import { shown } from "./text.js";
+import { bytes, count, many, nanoseconds } from "./units.js";
+
+// A table of a section's rows. `add(row, now)` puts the range's figures on them.
+export function answerView({
+	id,
+	title,
+	about,
+	rows,
+	columns,
+	sort,
+	noun,
+	empty,
+	nodes,
+	add,
+	above = () => [],
+	extra = null,
+}) {
+	return (model, state) => {
+		const list = rows(model).map((row) => ({ ...row, nodes: nodes(model, row) }));
+		const grid = new Grid({
+			label: title,
+			columns: columns(model, state),
+			sort,
+			state,
+			empty,
+			pick: (row) => row.nodes.length && state.set({ selected: row.nodes[0] }),
+			chosen: (row) => row.nodes.includes(state.get().selected),
+		});
+		const more = extra?.(model, state) ?? null;
+		const { element, note, status } = view(id, title, about, more?.element, grid.element, ...above(model));
+		function update() {
+			const now = state.get(),
+				finds = finder(now.search);
+			const kept = list.filter((row) => finds(row) && (!more || more.keeps(row)));
+			for (const row of kept) add?.(model, row, now);
+			grid.setRows(kept);
+			fill(
+				note,
+				add && partOf(model, now)
+					? `Columns “in the range” are of ${rangeText(model, now)}; all others of the whole run.`
+					: "",
+			);
+			fill(status, shownOf(kept.length, list.length, noun));
+		}
+		return { element, update };
+	};
+}
+
+function lifeColumn(model, state) {
+	return {
+		id: "life",
+		title: "Live over the run",
+		width: 7.5,
+		cell: (row) =>
+			row.nodes.length
+				? spark(livesOf(model).ofAll(row.nodes, true), model.border, partOf(model, state.get()))
+				: h("span", { class: "soft" }, "–"),
+	};
+}
+
+function sumOf(values, nodes) {
+	return nodes.length ? nodes.reduce((sum, n) => sum + values[n], 0) : null;
+}
+
+const inRange = { hint: "of the chosen range" };
+
+export const leaks = answerView({
+	id: "leaks",
+	title: "Leaks",
+	noun: "stacks",
+	empty: "Nothing is live at the end.",
+	sort: "rank",
+	about:
+		"What was never freed, by stack. Growing stacks come first, the fastest at the top; the manual page states what the verdicts mean.",
+	rows: (model) => (model.meta.report.sections.leaks?.leaks ?? []).map((row, i) => ({ ...row, rank: i })),
+	nodes: (model, row) => nodesOfId(model, row.id),
+	add(model, row, now) {
+		row.kept = sumOf(sumsOf(model, now).self("kept"), row.nodes);
+		row.live = sumOf(sumsOf(model, now).self("live"), row.nodes);
+	},
+	columns: (model, state) => [
+		callColumn("Site"),
+		{
+			id: "rank",
+			title: "Rank",
+			figure: true,
+			width: 5,
+			value: (row) => row.rank,
+			text: (row) => count(row.rank + 1),
+		},
+		lifeColumn(model, state),
+		{
+			id: "verdict",
+			title: "Verdict",
+			width: 7.5,
+			value: (row) => row.verdict,
+			cell: (row) => verdictTag(row.verdict),
+		},
+		figure("bytes", "Never freed", bytes, (row) => row.bytes, { width: 7 }),
+		{
+			id: "share",
+			title: "Share",
+			figure: true,
+			width: 6.5,
+			value: (row) => row.share,
+			cell: (row) => shareBar(row.share, 1),
+		},
+		figure("blocks", "Blocks", count, (row) => row.blocks),
+		figure(
+			"rate",
+			"A minute",
+			(value) => `${bytes(value)}`,
+			(row) => row.bytes_per_minute,
+			{ hint: "slope of what grows" },
+		),
+		figure("since", "Since", nanoseconds, (row) => row.since_ns, { hint: "last moment of the lowest level" }),
+		figure("oldest", "Oldest", nanoseconds, (row) => row.oldest_ns, { hint: "age of the oldest block" }),
+		figure("youngest", "Youngest", nanoseconds, (row) => row.youngest_ns, {
+			hint: "age of the youngest block",
+		}),
+		...(model.hasPairs
+			? [
+					figure("kept", "Kept in the range", bytes, (row) => row.kept, {
+						width: 7.5,
+						hint: "allocated in the chosen range and live at its end",
+					}),
+				]
+			: []),
+		figure("live", "Live at its end", bytes, (row) => row.live, {
+			width: 7.5,
+			hint: "live at the end of the chosen range",
+		}),
+		{
+			id: "id",
+			title: "Id",
+			width: 10,
+			value: (row) => row.id ?? "",
+			cell: (row) => h("code", {}, row.id ?? ""),
+		},
+	],
+	extra: verdictFilter,
+	above: suppressed,
+});
+
+// A menu of the verdicts that there are.
+function verdictFilter(model, state) {
+	const there = [
+		...new Set((model.meta.report.sections.leaks?.leaks ?? []).map((row) => row.verdict)),
+	].sort();
+	const menu = h(
+		"select",
+		{ on: { change: () => state.set({ verdict: menu.value }) } },
+		h("option", { value: "" }, "all verdicts"),
+		there.map((verdict) => h("option", { value: verdict }, verdict)),
+	);
+	return {
+		element: h("p", { class: "controls" }, h("label", {}, "Show ", menu)),
+		keeps(row) {
+			menu.value = there.includes(state.get().verdict) ? state.get().verdict : "";
+			return !menu.value || row.verdict === menu.value;
+		},
+	};
+}
+
+function suppressed(model) {
+	const rows = model.meta.report.sections.leaks?.suppressed ?? [];
+	return rows.length
+		? [
+				h("h3", {}, "Left out by suppressions"),
+				h(
+					"ul",
+					{},
+					rows.map((row) =>
+						h(
+							"li",
+							{},
+							h("code", {}, shown(row.pattern)),
+							`: ${bytes(row.bytes)} in ${count(row.blocks)} blocks`,
+						),
+					),
+				),
+			]
+		: [];
+}
+
+const calls = (value) => many(value);
+
+export const churn = answerView({
+	id: "churn",
+	title: "Churn",
+	noun: "sites",
+	empty: "Nothing was allocated.",
+	sort: "-calls",
+	about:
+		"The sites with the most calls. A temporary block is freed before its thread allocates again; a life is counted in allocations until the free.",
+	rows: (model) => model.meta.report.sections.churn?.busiest ?? [],
+	nodes: nodesOfSite,
+	add(model, row, now) {
+		row.inRange = sumOf(sumsOf(model, now).self("calls"), row.nodes);
+		row.bytesInRange = sumOf(sumsOf(model, now).self("allocated"), row.nodes);
+	},
+	columns: (model, state) => [
+		callColumn("Site"),
+		lifeColumn(model, state),
+		figure("calls", "Calls", count, (row) => row.calls),
+		{
+			id: "share",
+			title: "Share",
+			figure: true,
+			width: 6.5,
+			value: (row) => row.share,
+			cell: (row) => shareBar(row.share, 1),
+		},
+		figure("bytes", "Allocated", bytes, (row) => row.bytes),
+		figure("temporary", "Temporary", count, (row) => row.temporary),
+		{
+			id: "temporary_share",
+			title: "of its calls",
+			figure: true,
+			width: 6.5,
+			value: (row) => row.temporary_share,
+			cell: (row) => (row.temporary_share === null ? "–" : shareBar(row.temporary_share, 1)),
+		},
+		figure("p50", "Median life", calls, (row) => row.life_calls_p50, {
+			hint: "in allocations of all threads",
+		}),
+		figure("p99", "99 %", calls, (row) => row.life_calls_p99, {
+			hint: "99 % of the lives don't exceed this, in allocations",
+		}),
+		figure("longest", "Longest", calls, (row) => row.life_calls_max, { hint: "in allocations" }),
+		figure("bytes50", "in bytes", bytes, (row) => row.life_bytes_p50, {
+			hint: "median life in bytes allocated until the free",
+		}),
+		figure("time50", "in time", nanoseconds, (row) => row.life_ns_p50, { hint: "median life in time" }),
+		figure("inRange", "Calls in the range", count, (row) => row.inRange, { ...inRange, width: 7.5 }),
+		figure("bytesInRange", "Bytes in the range", bytes, (row) => row.bytesInRange, {
+			...inRange,
+			width: 7.5,
+		}),
+	],
+});

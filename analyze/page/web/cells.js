@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Columns and cells that several tables have, and the frame of a view.
+import { h } from "./dom.js";
+import { callName, callText } from "./names.js";
+import { cutFunction } from "./text.js";
+import { share } from "./units.js";
+
+export function verdictTag(verdict) {
+	return verdict && verdict !== "not judged"
+		? h("span", { class: `verdict ${verdict.replace(" ", "-")}` }, verdict)
+		: h("span", { class: "soft" }, "not judged");
+}
+
+// A column of figures. `none`: what is shown of what isn't known.
+export function figure(id, title, format, value, more = {}) {
+	const text = (row) => ((value(row) ?? null) === null ? (more.none ?? "–") : format(value(row)));
+	return { id, title, figure: true, width: 6.5, value, text, ...more };
+}
+
+// A share as figure and bar.
+export function shareBar(part, whole) {
+	return h(
+		"span",
+		{ class: "share" },
+		h("span", {
+			class: "share-bar",
+			"aria-hidden": "true",
+			style: { "--share": whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0 },
+		}),
+		share(part, whole),
+	);
+}
+
+export function view(id, title, about, ...parts) {
+	const note = h("p", { class: "about" });
+	const status = h("p", { class: "about", role: "status" });
+	return {
+		note,
+		status,
+		element: h(
+			"section",
+			{ class: "view tables", "aria-labelledby": `title-${id}` },
+			h("h2", { id: `title-${id}` }, title),
+			h("p", { class: "about" }, about),
+			note,
+			status,
+			...parts,
+		),
+	};
+}
+
+export function callColumn(title) {
+	return {
+		id: "name",
+		title,
+		value: (row) => row.function,
+		cell: (row) => callName(row),
+		hover: (row) => cutFunction(callText(row), 1000),
+	};
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// A table of any number of rows, of which only those in sight are elements. It is a real table: headings sort, each row
+// has its number, and the arrow keys walk over the rows.
+//
+//   columns  {id, title, hint, width (rem), figure, value(row), text(row), cell(row), class}
+//            value: what is sorted by, null comes last; text: what is shown, cell: an element instead
+//   The first column has the room that the others leave, or `nameWidth` rem. It is the row's heading: a button that calls pick(row), if that is given.
+//
+// The order is the state's: `sort` is a column's id, with "-" before it if the largest comes first.
+import { h } from "./dom.js";
+import { count } from "./units.js";
+
+const MARGIN = 10; // rows drawn before and behind those in sight
+const PRINTED = 60;
+const ROW = 30; // px, until one is drawn
+
+export class Grid {
+	constructor({
+		label,
+		columns,
+		sort,
+		pick,
+		state,
+		empty = "Nothing.",
+		chosen = () => false,
+		nameWidth = 0,
+	}) {
+		Object.assign(this, { label, pick, state, empty, chosen, nameWidth, usual: sort });
+		this.rows = [];
+		this.drawn = new Map(); // by row: its element
+		this.active = 0;
+		this.height = ROW;
+		this.head = h("thead");
+		this.cols = h("colgroup");
+		this.body = h("tbody", {
+			on: { keydown: (event) => this.#key(event), focusin: (event) => this.#focused(event) },
+		});
+		this.table = h(
+			"table",
+			{ class: "grid" },
+			h("caption", { class: "unseen" }, label),
+			this.cols,
+			this.head,
+			this.body,
+		);
+		this.box = h(
+			"div",
+			{
+				class: "grid-box",
+				role: "region",
+				tabindex: 0,
+				"aria-label": label,
+				on: { scroll: () => this.#draw() },
+			},
+			this.table,
+		);
+		this.none = h("p", { class: "about", hidden: true });
+		this.element = h("div", { class: "grid-outer" }, this.box, this.none);
+		this.setColumns(columns);
+		new ResizeObserver(() => this.#draw()).observe(this.box);
+		addEventListener("beforeprint", () => this.#draw(PRINTED));
+		addEventListener("afterprint", () => this.#draw());
+	}
+
+	setColumns(columns) {
+		this.columns = columns;
+		this.drawn.clear();
+		const fixed = columns.slice(1).reduce((sum, column) => sum + (column.width ?? 7), 0);
+		this.table.style.setProperty("--columns", `${fixed}rem`);
+		if (this.nameWidth) this.table.style.setProperty("--name", `${this.nameWidth}rem`);
+		this.cols.replaceChildren(
+			...columns.map((column, i) => h("col", { style: i ? { width: `${column.width ?? 7}rem` } : {} })),
+		);
+		this.headings = columns.map((column) =>
+			h(
+				"th",
+				{ scope: "col", class: this.#class(column), title: column.hint },
+				column.value
+					? h("button", { type: "button", on: { click: () => this.#sortBy(column) } }, column.title)
+					: column.title,
+			),
+		);
+		this.head.replaceChildren(h("tr", { "aria-rowindex": 1 }, this.headings));
+	}
+
+	// Shows other rows, or the same ones with other figures.
+	setRows(rows) {
+		this.rows = [...rows];
+		this.drawn.clear();
+		this.sort();
+	}
+
+	// Sorts by what the state says now.
+	sort() {
+		const said = this.state.get().sort || this.usual;
+		const known = this.columns.some((column) => column.id === said.replace(/^-/, "") && column.value)
+			? said
+			: this.usual;
+		const falling = known.startsWith("-");
+		const column = this.columns.find((each) => each.id === known.replace(/^-/, "")) ?? this.columns[0];
+		this.sorted = { column, falling };
+		const keys = new Map(this.rows.map((row) => [row, column.value(row) ?? null]));
+		this.rows.sort((a, b) => order(keys.get(a), keys.get(b), falling));
+		this.columns.forEach((each, i) => {
+			if (each !== column) this.headings[i].removeAttribute("aria-sort");
+			else this.headings[i].setAttribute("aria-sort", falling ? "descending" : "ascending");
+		});
+		this.table.setAttribute("aria-rowcount", this.rows.length + 1);
+		this.none.hidden = this.rows.length > 0;
+		this.box.hidden = this.rows.length === 0;
+		this.none.textContent = this.rows.length ? "" : this.empty;
+		this.active = Math.min(this.active, Math.max(0, this.rows.length - 1));
+		this.#draw();
+	}
+
+	// Scrolls to a row of the present order; -1: to the first.
+	show(number) {
+		this.active = Math.max(0, number);
+		this.box.scrollTop = Math.max(0, (this.active - 3) * this.height);
+		this.#draw();
+	}
+
+	#class(column) {
+		return [column.figure ? "number" : "", column.class ?? ""].join(" ").trim() || null;
+	}
+
+	#sortBy(column) {
+		const { sorted } = this;
+		const falling = sorted.column === column ? !sorted.falling : Boolean(column.figure);
+		this.state.set({ sort: (falling ? "-" : "") + column.id }, { history: "replace" });
+		this.box.scrollTop = 0;
+		this.sort();
+	}
+
+	// Draws the rows in sight; `all`: so many from the first one, for printing.
+	#draw(all = 0) {
+		const { rows, height } = this;
+		const from = all ? 0 : Math.max(0, Math.floor(this.box.scrollTop / height) - MARGIN);
+		const sight = Math.ceil((this.box.clientHeight || 600) / height);
+		const until = all ? Math.min(all, rows.length) : Math.min(rows.length, from + sight + 2 * MARGIN);
+		const held = this.body.contains(document.activeElement);
+		const elements = [];
+		for (let i = from; i < until; i++) elements.push(this.#row(i));
+		this.body.replaceChildren(
+			...space(from * height),
+			...elements,
+			...space(all ? 0 : (rows.length - until) * height),
+		);
+		if (held) {
+			const button =
+				this.active >= from && this.active < until
+					? elements[this.active - from].querySelector("button")
+					: this.box;
+			(button ?? this.box).focus({ preventScroll: true });
+		}
+		const real = elements[0]?.offsetHeight;
+		if (real && Math.abs(real - height) > 0.5 && !all) {
+			this.height = real;
+			this.#draw();
+		}
+	}
+
+	#row(i) {
+		const row = this.rows[i];
+		let element = this.drawn.get(row);
+		if (!element) {
+			element = h(
+				"tr",
+				{},
+				this.columns.map((column, k) => this.#cell(row, column, k === 0)),
+			);
+			this.drawn.set(row, element);
+		}
+		element.setAttribute("aria-rowindex", i + 2);
+		const picked = this.chosen(row);
+		element.classList.toggle("chosen", picked);
+		if (picked) element.setAttribute("aria-current", "true");
+		else element.removeAttribute("aria-current");
+		const button = element.querySelector("button");
+		if (button) button.tabIndex = i === this.active ? 0 : -1;
+		return element;
+	}
+
+	#cell(row, column, isName) {
+		const content = column.cell ? column.cell(row) : column.text ? column.text(row) : column.value(row);
+		if (!isName) return h("td", { class: this.#class(column) }, content);
+		const inner = this.pick
+			? h(
+					"button",
+					{
+						type: "button",
+						class: "grid-name",
+						title: column.hover?.(row),
+						on: { click: () => this.#picked(row) },
+					},
+					content,
+				)
+			: h("span", { class: "grid-name", title: column.hover?.(row) }, content);
+		return h("th", { scope: "row" }, inner);
+	}
+
+	#picked(row) {
+		this.active = this.rows.indexOf(row);
+		this.pick(row);
+		this.#draw();
+	}
+
+	#focused(event) {
+		const number = Number(event.target.closest("tr")?.getAttribute("aria-rowindex"));
+		if (number >= 2 && number - 2 !== this.active) {
+			this.active = number - 2;
+			this.#draw();
+		}
+	}
+
+	#key(event) {
+		const page = Math.max(1, Math.floor(this.box.clientHeight / this.height) - 2);
+		const to = {
+			ArrowDown: this.active + 1,
+			ArrowUp: this.active - 1,
+			PageDown: this.active + page,
+			PageUp: this.active - page,
+			Home: 0,
+			End: this.rows.length - 1,
+		}[event.key];
+		if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+		event.preventDefault();
+		event.stopPropagation();
+		this.active = Math.min(Math.max(to, 0), this.rows.length - 1);
+		const top = this.active * this.height,
+			headHeight = this.head.offsetHeight;
+		if (top < this.box.scrollTop) this.box.scrollTop = top;
+		else if (top + this.height > this.box.scrollTop + this.box.clientHeight - headHeight)
+			this.box.scrollTop = top + this.height - this.box.clientHeight + headHeight;
+		this.#draw();
+		this.body.querySelector(`tr[aria-rowindex="${this.active + 2}"] button`)?.focus({ preventScroll: true });
+	}
+}
+
+function space(height) {
+	return height > 0
+		? [
+				h(
+					"tr",
+					{ class: "grid-space", "aria-hidden": "true", style: { height: `${height}px` } },
+					h("td", { style: { height: `${height}px` } }),
+				),
+			]
+		: [];
+}
+
+// null comes last in both directions.
+function order(a, b, falling) {
+	if (a === null || b === null) return (a === null) - (b === null);
+	const way = typeof a === "string" || typeof b === "string" ? compareText(String(a), String(b)) : a - b;
+	return falling ? -way : way;
+}
+
+function compareText(a, b) {
+	return a < b ? -1 : a > b ? 1 : 0;
+}
+
+// "12 of 340 functions"
+export function shownOf(shown, all, noun) {
+	return shown === all ? `${count(all)} ${noun}` : `${count(shown)} of ${count(all)} ${noun}`;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// Sizes of blocks: a histogram by powers of two, the commonest sizes, and how long blocks of which size live.
+import { fill, h } from "./dom.js";
+import { Grid } from "./grid.js";
+import { figure, shareBar } from "./cells.js";
+import { bytes, count, many, share } from "./units.js";
+
+const COUNTED = [
+	{ id: "calls", title: "Calls", format: count },
+	{ id: "bytes", title: "Bytes allocated", format: bytes },
+	{ id: "peak_bytes", title: "Bytes at the peak", format: bytes },
+];
+export const LEVELS = 5;
+
+// 0 for nothing, then 1 to LEVELS by the logarithm.
+export function level(value, most) {
+	return value > 0 ? Math.max(1, Math.ceil((LEVELS * Math.log1p(value)) / Math.log1p(most))) : 0;
+}
+
+function sizeClass({ from, to }) {
+	return from === to ? bytes(from) : `${bytes(from)} … ${bytes(to)}`;
+}
+
+// 2^(bits - 1) … 2^bits - 1
+function lifeClass(bits) {
+	return bits === 0 ? "0" : bits === 1 ? "1" : `${many(2 ** (bits - 1))} … ${many(2 ** bits - 1)}`;
+}
+
+function histogram(classes, counted) {
+	const most = Math.max(...classes.map((each) => each[counted.id]), 1);
+	const sum = classes.reduce((total, each) => total + each[counted.id], 0);
+	return h(
+		"table",
+		{ class: "bars" },
+		h("caption", { class: "unseen" }, `${counted.title} by size`),
+		h(
+			"thead",
+			{},
+			h(
+				"tr",
+				{},
+				["Size", counted.title, "Share", "Median life"].map((title, i) =>
+					h("th", { scope: "col", class: i ? "number" : null }, title),
+				),
+				h("td", { class: "bar-cell" }),
+			),
+		),
+		h(
+			"tbody",
+			{},
+			classes.map((each) =>
+				h(
+					"tr",
+					{},
+					h("th", { scope: "row" }, sizeClass(each)),
+					h("td", { class: "number" }, counted.format(each[counted.id])),
+					h("td", { class: "number" }, share(each[counted.id], sum)),
+					h(
+						"td",
+						{ class: "number" },
+						each.median_life_calls === null ? "–" : `${many(each.median_life_calls)} calls`,
+					),
+					h(
+						"td",
+						{ class: "bar-cell", "aria-hidden": "true" },
+						h("span", { class: "bar-part", style: { "--part": each[counted.id] / most } }),
+					),
+				),
+			),
+		),
+	);
+}
+
+// Lifetimes down, sizes across. A cell's colour is the logarithm of its figure.
+function heatMap(classes) {
+	const lived = classes.filter((each) => each.lives?.some((n) => n > 0));
+	if (!lived.length)
+		return h("p", { class: "about" }, "Lifetimes aren't known of this trace, or nothing was freed.");
+	const rows = Math.max(...lived.map((each) => each.lives.length));
+	const most = Math.max(...lived.flatMap((each) => each.lives));
+	return h(
+		"div",
+		{ class: "wide", role: "region", tabindex: 0, "aria-label": "Lifetimes by size" },
+		h(
+			"table",
+			{ class: "heat" },
+			h(
+				"caption",
+				{},
+				"Freed blocks by lifetime in calls (down) and size (across); darker is more, by the logarithm",
+			),
+			h(
+				"thead",
+				{},
+				h(
+					"tr",
+					{},
+					h("th", { scope: "col" }, "Life \\ size"),
+					lived.map((each) => h("th", { scope: "col", title: sizeClass(each) }, bytes(each.from))),
+				),
+			),
+			h(
+				"tbody",
+				{},
+				Array.from({ length: rows }, (_, bits) =>
+					h(
+						"tr",
+						{},
+						h("th", { scope: "row" }, lifeClass(bits)),
+						lived.map((each) =>
+							heatCell(each.lives[bits] ?? 0, most, `${sizeClass(each)}, life ${lifeClass(bits)} calls`),
+						),
+					),
+				),
+			),
+		),
+	);
+}
+
+export function heatCell(value, most, about) {
+	return h(
+		"td",
+		{ class: `heat-${level(value, most)}`, title: value ? `${count(value)} blocks: ${about}` : null },
+		value ? many(value) : "",
+	);
+}
+
+function commonest(rows, state) {
+	const grid = new Grid({
+		label: "Commonest sizes",
+		sort: "-calls",
+		state,
+		empty: "Nothing was allocated.",
+		nameWidth: 8,
+		columns: [
+			{ id: "size", title: "Size", value: (row) => row.size, text: (row) => `${count(row.size)} B` },
+			figure("calls", "Calls", count, (row) => row.calls, { width: 8 }),
+			{
+				id: "share",
+				title: "Share",
+				figure: true,
+				width: 7,
+				value: (row) => row.share,
+				cell: (row) => shareBar(row.share, 1),
+			},
+			figure("bytes", "Allocated", bytes, (row) => row.bytes, { width: 8 }),
+			figure("peak", "At the peak", bytes, (row) => row.peak_bytes, { width: 8 }),
+			figure("end", "At the end", bytes, (row) => row.end_bytes, { width: 8 }),
+		],
+	});
+	grid.setRows(rows);
+	return grid;
+}
+
+export function sizes(model, state) {
+	const section = model.meta.report.sections.sizes ?? {
+		classes: [],
+		commonest: [],
+		calls: 0,
+		mean: 0,
+		sizes: 0,
+	};
+	const classes = section.classes.filter((each) => each.calls > 0);
+	const chart = h("div", { class: "wide", role: "region", tabindex: 0, "aria-label": "Histogram of sizes" });
+	const menu = h(
+		"select",
+		{ on: { change: () => state.set({ counted: menu.value }) } },
+		COUNTED.map((each) => h("option", { value: each.id }, each.title)),
+	);
+	const grid = commonest(section.commonest, state);
+	const element = h(
+		"section",
+		{ class: "view sizes", "aria-labelledby": "title-sizes" },
+		h("h2", { id: "title-sizes" }, "Sizes"),
+		h(
+			"p",
+			{ class: "about" },
+			`${count(section.calls)} calls of ${count(section.sizes)} sizes, ${bytes(section.mean)} a block on average, in the whole run.`,
+		),
+		h("p", { class: "controls" }, h("label", {}, "Count ", menu)),
+		chart,
+		h("h3", {}, "How long blocks of which size live"),
+		heatMap(classes),
+		h("h3", {}, "Commonest sizes"),
+		grid.element,
+	);
+	let shown = null;
+	function update() {
+		const counted = COUNTED.find((each) => each.id === state.get().counted) ?? COUNTED[0];
+		menu.value = counted.id;
+		if (shown !== counted) fill(chart, histogram(classes, counted));
+		shown = counted;
+		grid.sort();
+	}
+	return { element, update };
+}
