@@ -535,12 +535,12 @@ class Tests:
 
     def test_program_that_is_replaced_before_it_is_met(self):
         """Its trace has its own name and arguments, not those of the program after it."""
-        status, err = self.run_unwatched(0.3, "sh", "-c", "echo ready; read word; exec env -u word sleep 0.5")
+        status, err = self.run_unwatched(0.3, "sh", "-c", "echo ready; read word; exec env -u word sleep 0.3")
         names = {os.path.splitext(f)[0]: f for f in os.listdir(self.folder)}
         assert status == 0 and "env" in names and "sleep" in names, (names, err)
-        command = ["env", "env", "-u", "word", "sleep", "0.5"]
+        command = ["env", "env", "-u", "word", "sleep", "0.3"]
         assert self.command_of(names["env"]) == command, self.command_of(names["env"])
-        assert self.command_of(names["sleep"]) == ["sleep", "sleep", "0.5"], self.command_of(names["sleep"])
+        assert self.command_of(names["sleep"]) == ["sleep", "sleep", "0.3"], self.command_of(names["sleep"])
 
     def test_programs_that_are_met_before_those_that_executed_them(self):
         """So many children at once that most have executed another program before msrec meets them."""
