@@ -113,6 +113,8 @@ static void read_details(pid_t pid, struct mst_memory_sample *sample)
 	sample->major_faults = faults.major;
 	if (!read_proc(pid, "smaps_rollup", text, sizeof(text)))
 		return;
+	sample->resident =
+		bytes_of(text, "\nRss:", sample->resident); /* of the same moment as what follows */
 	sample->proportional = bytes_of(text, "\nPss:", UINT64_MAX);
 	sample->swapped = bytes_of(text, "\nSwap:", UINT64_MAX);
 }
@@ -130,7 +132,9 @@ bool memory_sample(struct memory_pace *pace, pid_t pid, uint64_t now, struct mst
 		uint64_t pause;
 
 		read_details(pid, sample);
-		*peak = memory_peak(pid);
+		*peak = memory_peak(pid); /* may lag: the kernel counts by processor */
+		if (*peak && *peak < sample->resident)
+			*peak = sample->resident;
 		pause = (monotonic_ns() - from) * DETAILED_PART;
 		pace->next_detailed_ns = now + (pause > DETAILED_NS ? pause : DETAILED_NS);
 	}
