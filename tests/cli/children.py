@@ -148,8 +148,8 @@ class Tests:
     def test_programs_that_are_skipped(self):
         """With all that they execute."""
         for patterns, left in (("*/env", set()), ("*/true", {"env", "tail"}), ("*/t*", {"env"}), ("", self.NAMES),
-                               ("/usr/bin/tru?,*/tail", {"env"}), ("x,,*/true,", {"env", "tail"}), ("true", self.NAMES),
-                               ("*tru", self.NAMES), ("*/[t]rue", self.NAMES), ("*", set())):
+                               ("/usr/bin/t??e,*/tail", {"env"}), ("x,,*/true,", {"env", "tail"}), ("true", self.NAMES),
+                               ("*/tr", self.NAMES), ("*/[t]rue", self.NAMES), ("*", set())):
             names = self.recorded(f"--trace-children-skip={patterns}")
             assert names == left, (patterns, names)
 

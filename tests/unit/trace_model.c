@@ -502,11 +502,11 @@ static void add_sample(struct model *m)
 		.minor_faults = detailed ? seed : 0,
 		.major_faults = detailed ? seed >> 9 : 0,
 	};
-	const struct mst_memory_sample *last = (struct mst_memory_sample *)m->memory.items + m->memory.n - 1;
+	const struct mst_memory_sample *samples = (struct mst_memory_sample *)m->memory.items;
 	const uint64_t ns = sample.time << TIME_SHIFT;
 
-	if (m->memory.n && sample.time < last->time)
-		sample.time = last->time;
+	if (m->memory.n && sample.time < samples[m->memory.n - 1].time)
+		sample.time = samples[m->memory.n - 1].time;
 	MUST(mst_writer_memory(m->writer, ns, &sample) == 0);
 	push(&m->memory, sizeof(sample), &sample);
 	if (sample.resident > m->peak_resident)
