@@ -21,6 +21,15 @@ static const struct answer_column columns[] = {
 	REPORT_GROUP_COLUMNS,
 };
 
+/* Of what was freed at the exit only. */
+static const struct answer_column exit_columns[] = {
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "verdict", "verdict", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },
+	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	REPORT_GROUP_COLUMNS,
+};
+
 struct leak {
 	const struct group *group;
 	struct judgement judgement;
@@ -55,6 +64,20 @@ static void write_ages(struct report *r, const struct group *group, enum group_b
 	}
 }
 
+/* since, a minute, a day */
+static void write_growth(struct report *r, const struct judgement *j, bool day)
+{
+	if (j->verdict != VERDICT_GROWING) {
+		for (int i = 0; i < 2 + day; i++)
+			answer_nothing(r->answer);
+		return;
+	}
+	answer_number(r->answer, j->since_ns);
+	answer_number(r->answer, (uint64_t)(j->slope * MINUTE));
+	if (day)
+		answer_number(r->answer, (uint64_t)(j->slope * DAY));
+}
+
 static void write_leak(struct report *r, const struct leak *leak, enum group_by by, uint64_t all)
 {
 	const struct judgement *j = &leak->judgement;
@@ -63,32 +86,34 @@ static void write_leak(struct report *r, const struct leak *leak, enum group_by 
 	answer_real(r->answer, report_share(leak->group->end_bytes, all));
 	write_ages(r, leak->group, by);
 	answer_text(r->answer, verdict_names[j->verdict]);
-	if (j->verdict == VERDICT_GROWING) {
-		answer_number(r->answer, j->since_ns);
-		answer_number(r->answer, (uint64_t)(j->slope * MINUTE));
-		answer_number(r->answer, (uint64_t)(j->slope * DAY));
-	} else {
-		for (int i = 0; i < 3; i++)
-			answer_nothing(r->answer);
-	}
+	write_growth(r, j, true);
 	report_name_group(r, leak->group, by);
 }
 
-/* Groups with blocks live at the end. Their number, or 0 without memory. */
-static uint32_t collect(struct report *r, const struct groups *groups, const struct trends *trends,
-			struct leak *leaks)
+/* What was freed completely, but at the exit only. */
+static bool ends_at_exit(const struct leak *leak)
 {
+	return leak->group->end_blocks == 0 && leak->judgement.bytes &&
+	       (leak->judgement.verdict == VERDICT_UNTIL_EXIT || leak->judgement.verdict == VERDICT_GROWING);
+}
+
+/* Groups with blocks live at the end, or `at_exit` those that end there. Their number, or 0 without memory. */
+static uint32_t collect(struct report *r, const struct groups *groups, bool at_exit, struct leak *leaks)
+{
+	struct trends trends = { 0 };
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < groups->n; i++) {
-		if (groups->items[i].end_blocks == 0)
+	r->no_memory |= !leaks || !trends_follow(&trends, r, groups);
+	for (uint32_t i = 0; i < groups->n && !r->no_memory; i++) {
+		struct leak leak = { .group = &groups->items[i], .number = n };
+		if (!at_exit && leak.group->end_blocks == 0)
 			continue;
-		leaks[n] = (struct leak){ .group = &groups->items[i], .number = n };
-		if (!trends_judge(trends, r, i, &leaks[n].judgement)) {
-			r->no_memory = true;
-			return 0;
-		}
-		n++;
+		r->no_memory |= !trends_judge(&trends, r, i, &leak.judgement);
+		if (!at_exit || ends_at_exit(&leak))
+			leaks[n++] = leak;
 	}
+	trends_finish(&trends);
+	if (r->no_memory)
+		return 0;
 	qsort(leaks, n, sizeof(*leaks), compare);
 	return n;
 }
@@ -96,15 +121,33 @@ static uint32_t collect(struct report *r, const struct groups *groups, const str
 static void write_table(struct report *r, const struct groups *groups, uint64_t all)
 {
 	const uint64_t top = report_top(r, 10);
-	struct trends trends = { 0 };
 	struct leak *leaks = malloc((groups->n + (size_t)1) * sizeof(*leaks));
 	answer_table(r->answer, "leaks", NULL, columns, sizeof(columns) / sizeof(*columns));
-	r->no_memory |= !leaks || !trends_follow(&trends, r, groups);
-	const uint32_t n = r->no_memory ? 0 : collect(r, groups, &trends, leaks);
+	const uint32_t n = collect(r, groups, false, leaks);
 	for (uint32_t i = 0; i < n && i < top; i++)
 		write_leak(r, &leaks[i], groups->by, all);
 	answer_left_out(r->answer, n > top ? n - top : 0);
-	trends_finish(&trends);
+	free(leaks);
+}
+
+/* What a look at the end doesn't show: the largest at the peak come first. */
+static void write_until_exit(struct report *r, struct groups *groups)
+{
+	const uint64_t top = report_top(r, 5);
+	struct leak *leaks = malloc((groups->n + (size_t)1) * sizeof(*leaks));
+	r->no_memory |= !groups_sort(groups, ORDER_THEN);
+	const uint32_t n = collect(r, groups, true, leaks);
+	if (n)
+		answer_table(r->answer, "until_exit", "Freed at the exit only", exit_columns,
+			     sizeof(exit_columns) / sizeof(*exit_columns));
+	for (uint32_t i = 0; i < n && i < top; i++) {
+		answer_number(r->answer, leaks[i].judgement.bytes);
+		answer_text(r->answer, verdict_names[leaks[i].judgement.verdict]);
+		write_growth(r, &leaks[i].judgement, false);
+		report_name_group(r, leaks[i].group, groups->by);
+	}
+	if (n > top)
+		answer_left_out(r->answer, n - top);
 	free(leaks);
 }
 
@@ -166,6 +209,7 @@ static void write_leaks(struct report *r)
 	if (suppressed && groups_collect(&groups, r->reader, r->profile, r->sites, by, suppressed) &&
 	    groups_sort(&groups, ORDER_END)) {
 		write_table(r, &groups, totals.end_bytes - bytes);
+		write_until_exit(r, &groups);
 		if (blocks)
 			write_suppressed(r);
 	} else {

@@ -254,7 +254,7 @@ static void write_growers(struct report *r, const struct groups *groups, const s
 		     sizeof(growth_columns) / sizeof(*growth_columns));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct group *g = &groups->items[growers[i].group];
-		answer_number(r->answer, g->end_bytes);
+		answer_number(r->answer, growers[i].judgement.bytes);
 		answer_number(r->answer, (uint64_t)(growers[i].judgement.slope * 60));
 		answer_number(r->answer, growers[i].judgement.since_ns);
 		report_name_group(r, g, BY_SITE);

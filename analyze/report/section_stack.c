@@ -4,7 +4,7 @@
 
 #include "group_lives.h"
 #include "report.h"
-#include "verdict.h"
+#include "trends.h"
 
 static const struct answer_column frame_columns[] = {
 	{ "function", "innermost call first", ANSWER_FUNCTION, ANSWER_EVERYWHERE },
@@ -69,13 +69,11 @@ static void write_trend(struct report *r, const struct group *g, const uint32_t 
 {
 	int64_t series[TIMELINE_BUCKETS];
 	struct judgement judgement;
-	struct trend trend = { .series = series, .allocated = g->calls, .live = g->end_blocks };
-	timeline_points(r->timeline, &trend.n);
+	uint32_t buckets;
+	timeline_points(r->timeline, &buckets);
 	timeline_follow(r->timeline, group_of, n_stacks, 1, series);
-	trend.begin_ns = timeline_begins_ns(r->timeline, 0);
-	trend.span_ns = timeline_begins_ns(r->timeline, 1) - trend.begin_ns;
-	r->no_memory |= !verdict_judge(&trend, &judgement);
-	answer_fact_series(r->answer, "live_bytes", "live bytes", series, trend.n);
+	r->no_memory |= !trends_judge_series(r, g, series, &judgement);
+	answer_fact_series(r->answer, "live_bytes", "live bytes", series, buckets);
 	answer_fact_text(r->answer, "verdict", "verdict", verdict_names[judgement.verdict]);
 	if (judgement.verdict == VERDICT_GROWING) {
 		answer_fact(r->answer, "since_ns", "since", ANSWER_NS, judgement.since_ns);

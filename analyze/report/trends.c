@@ -32,18 +32,32 @@ const int64_t *trends_series(const struct trends *t, uint32_t group)
 	return group < t->n ? t->series + (size_t)group * t->buckets : NULL;
 }
 
+static uint32_t find_clean_up(const struct report *r, uint32_t *n)
+{
+	int64_t levels[TIMELINE_BUCKETS];
+	const struct timeline_point *points = timeline_points(r->timeline, n);
+	for (uint32_t i = 0; i < *n; i++)
+		levels[i] = (int64_t)points[i].bytes;
+	return verdict_clean_up(levels, *n);
+}
+
+bool trends_judge_series(const struct report *r, const struct group *group, const int64_t *series,
+			 struct judgement *judgement)
+{
+	struct trend trend = {
+		.series = series,
+		.begin_ns = timeline_begins_ns(r->timeline, 0),
+		.span_ns = timeline_begins_ns(r->timeline, 1) - timeline_begins_ns(r->timeline, 0),
+		.allocated = group->calls,
+		.live = group->end_blocks,
+		.bytes = group->bytes,
+	};
+	trend.clean_up = find_clean_up(r, &trend.n);
+	return verdict_judge(&trend, judgement);
+}
+
 bool trends_judge(const struct trends *t, const struct report *r, uint32_t group, struct judgement *judgement)
 {
 	*judgement = (struct judgement){ 0 };
-	if (group >= t->n)
-		return true;
-	const struct trend trend = {
-		.series = trends_series(t, group),
-		.n = t->buckets,
-		.begin_ns = timeline_begins_ns(r->timeline, 0),
-		.span_ns = timeline_begins_ns(r->timeline, 1) - timeline_begins_ns(r->timeline, 0),
-		.allocated = t->groups[group].calls,
-		.live = t->groups[group].end_blocks,
-	};
-	return verdict_judge(&trend, judgement);
+	return group >= t->n || trends_judge_series(r, &t->groups[group], trends_series(t, group), judgement);
 }

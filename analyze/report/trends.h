@@ -31,4 +31,8 @@ const int64_t *trends_series(const struct trends *trends, uint32_t group);
 bool trends_judge(const struct trends *trends, const struct report *report, uint32_t group,
 		  struct judgement *judgement);
 
+/* The same of any group, whose live bytes the caller has. */
+bool trends_judge_series(const struct report *report, const struct group *group, const int64_t *series,
+			 struct judgement *judgement);
+
 #endif

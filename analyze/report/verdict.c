@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "verdict.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 #define SECOND 1000000000u
 
+enum { FEW_BUCKETS = 20, FEW_BLOCKS = 10, MOST_MEDIAN = 32 };
+
 const char *const verdict_names[VERDICTS] = {
-	[VERDICT_NONE] = "not judged",   [VERDICT_ONCE] = "once",       [VERDICT_BOUNDED] = "bounded",
-	[VERDICT_SAWTOOTH] = "sawtooth", [VERDICT_GROWING] = "growing",
+	[VERDICT_NONE] = "not judged", [VERDICT_ONCE] = "once",         [VERDICT_UNTIL_EXIT] = "until exit",
+	[VERDICT_BOUNDED] = "bounded", [VERDICT_SAWTOOTH] = "sawtooth", [VERDICT_GROWING] = "growing",
 };
 
 struct range {
@@ -26,6 +29,21 @@ static struct range range_of(const int64_t *series, uint32_t from, uint32_t to)
 			r.high = series[i];
 	}
 	return r;
+}
+
+/* Of `count` levels from `from` on, the upper one of two in the middle; 1 to MOST_MEDIAN of them. */
+static double median_of(const int64_t *series, uint32_t from, uint32_t count)
+{
+	int64_t sorted[MOST_MEDIAN];
+	assert(count > 0 && count <= MOST_MEDIAN);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = i;
+		for (; at > 0 && sorted[at - 1] > series[from + i]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = series[from + i];
+	}
+	const uint32_t middle = count / 2;
+	return (double)sorted[middle];
 }
 
 /* ---- Slope ---- */
@@ -60,12 +78,12 @@ static bool find_slope(const int64_t *series, uint32_t n, double *slope, double 
 	return true;
 }
 
-/* The end of the last bucket from `from` on whose level is the lowest. */
+/* The end of the last bucket from `from` on, before the clean-up, whose level is the lowest. */
 static uint64_t last_low_ns(const struct trend *t, uint32_t from)
 {
-	const int64_t low = range_of(t->series, from, t->n).low;
+	const int64_t low = range_of(t->series, from, t->clean_up).low;
 	uint32_t last = from;
-	for (uint32_t i = from; i < t->n; i++) {
+	for (uint32_t i = from; i < t->clean_up; i++) {
 		if (t->series[i] == low)
 			last = i;
 	}
@@ -73,8 +91,6 @@ static uint64_t last_low_ns(const struct trend *t, uint32_t from)
 }
 
 /* ---- The rules ---- */
-
-enum { FEW_BUCKETS = 20, FEW_BLOCKS = 10 };
 
 static bool is_once(const struct trend *t)
 {
@@ -90,17 +106,26 @@ static bool is_once(const struct trend *t)
 	return first >= last || last - first < t->n / 20;
 }
 
+static bool is_until_exit(const struct trend *t)
+{
+	const int64_t level = t->series[t->clean_up - 1];
+	return t->clean_up < t->n && t->live == 0 && level > 0 && t->bytes == (uint64_t)level;
+}
+
 static bool is_bounded(const struct trend *t)
 {
-	const struct range half = range_of(t->series, t->n / 2, t->n);
-	return t->allocated > t->live && half.low > 0 && (double)half.high < 1.5 * (double)half.low;
+	const uint32_t from = t->n / 2, part = t->n / 20;
+	const struct range half = range_of(t->series, from, t->clean_up);
+	return t->bytes > (uint64_t)t->series[t->clean_up - 1] && half.low > 0 &&
+	       (double)half.high < 1.5 * (double)half.low &&
+	       median_of(t->series, t->clean_up - part, part) <= 1.1 * median_of(t->series, from, part);
 }
 
 static bool is_sawtooth(const struct trend *t)
 {
 	int64_t high = 0, low = 0;
 	unsigned falls = 0;
-	for (uint32_t i = 0; i < t->n; i++) {
+	for (uint32_t i = 0; i < t->clean_up; i++) {
 		const int64_t live = t->series[i];
 		if (live > high)
 			high = live;
@@ -114,17 +139,24 @@ static bool is_sawtooth(const struct trend *t)
 	return falls >= 2;
 }
 
-/* False: no memory. */
-static bool judge_growth(const struct trend *t, struct judgement *j)
+/* Whether the last third of [from, to) rises at half the slope or faster: what levels off does not. */
+static bool still_rises(const int64_t *series, uint32_t from, uint32_t to, double slope)
 {
-	const uint32_t from = t->n / 10, third = (t->n - from) / 3;
+	const uint32_t third = (to - from) / 3, tenth = (to - from) / 10, part = tenth ? tenth : 1;
+	const double rise = median_of(series, to - part, part) - median_of(series, to - third, part);
+	return rise >= slope / 2 * (third - part);
+}
+
+/* Judges the buckets from `from` to the clean-up. False: no memory. */
+static bool judge_growth(const struct trend *t, uint32_t from, struct judgement *j)
+{
+	const uint32_t to = t->clean_up, third = (to - from) / 3;
 	double slope, low;
-	if (t->live < FEW_BLOCKS ||
-	    range_of(t->series, t->n - third, t->n).low <= range_of(t->series, from, from + third).high)
+	if (range_of(t->series, to - third, to).low <= range_of(t->series, from, from + third).high)
 		return true;
-	if (!find_slope(t->series + from, t->n - from, &slope, &low))
+	if (!find_slope(t->series + from, to - from, &slope, &low))
 		return false;
-	if (slope > 0 && low > 0) {
+	if (slope > 0 && low > 0 && still_rises(t->series, from, to, slope)) {
 		j->verdict = VERDICT_GROWING;
 		j->slope = slope * SECOND / (double)t->span_ns;
 		j->since_ns = last_low_ns(t, from);
@@ -132,15 +164,44 @@ static bool judge_growth(const struct trend *t, struct judgement *j)
 	return true;
 }
 
+/* As long as the run has lasted, or late and above all that was before. False: no memory. */
+static bool find_growth(const struct trend *t, struct judgement *j)
+{
+	const uint32_t middle = t->n / 2, end = t->clean_up;
+	if (t->allocated < FEW_BLOCKS)
+		return true;
+	if (!judge_growth(t, t->n / 10, j))
+		return false;
+	if (j->verdict == VERDICT_NONE &&
+	    range_of(t->series, end - (end - middle) / 3, end).low > range_of(t->series, 0, middle).high)
+		return judge_growth(t, middle, j);
+	return true;
+}
+
+uint32_t verdict_clean_up(const int64_t *levels, uint32_t n)
+{
+	uint32_t first = n;
+	while (first > 1 && n - first < n / 20 && levels[first - 1] <= levels[first - 2])
+		first--;
+	while (first < n && first > 0 && levels[first] == levels[first - 1])
+		first++;
+	return first;
+}
+
 bool verdict_judge(const struct trend *t, struct judgement *j)
 {
 	*j = (struct judgement){ 0 };
+	assert(t->clean_up <= t->n && t->clean_up >= t->n - t->n / 20);
+	if (t->n)
+		j->bytes = (uint64_t)t->series[t->clean_up - 1];
 	if (t->n < FEW_BUCKETS || t->n * t->span_ns < SECOND)
 		return true;
 	if (is_once(t))
 		j->verdict = VERDICT_ONCE;
-	else if (!judge_growth(t, j))
+	else if (!find_growth(t, j))
 		return false;
+	if (j->verdict == VERDICT_NONE && is_until_exit(t))
+		j->verdict = VERDICT_UNTIL_EXIT;
 	if (j->verdict == VERDICT_NONE && is_sawtooth(t))
 		j->verdict = VERDICT_SAWTOOTH;
 	if (j->verdict == VERDICT_NONE && is_bounded(t))

@@ -9,11 +9,18 @@
 enum verdict {
 	VERDICT_NONE, /* too little to judge: less than a second, or none of the rules below holds */
 	VERDICT_ONCE, /* came within a twentieth of the run and stayed */
-	VERDICT_BOUNDED, /* the last half lies in a band (largest < 1.5 times smallest) while blocks come and go */
+	/* Never fell before the clean-up, and is gone after it. */
+	VERDICT_UNTIL_EXIT,
+	/*
+	 * Behind the middle of the run it lies in a band (largest < 1.5 times smallest) that rises by a tenth at most, while
+	 * blocks come and go.
+	 */
+	VERDICT_BOUNDED,
 	VERDICT_SAWTOOTH, /* fell by more than half of its height, twice or more */
 	/*
-	 * After warm-up (the first tenth): Theil-Sen slope above 0 with its 95 % interval above 0, and the last third's
-	 * minimum is above the first third's maximum; and at least 10 blocks are live.
+	 * Behind the first tenth of the run, or behind its middle above all that was before: Theil-Sen slope above 0 with
+	 * its 95 % interval above 0; the last third's minimum is above the first third's maximum; the last third rises at
+	 * half the slope or faster; and at least 10 blocks were allocated.
 	 */
 	VERDICT_GROWING,
 	VERDICTS
@@ -26,14 +33,23 @@ extern const char *const verdict_names[VERDICTS];
 struct trend {
 	const int64_t *series;
 	uint32_t n;
+	uint32_t clean_up; /* its first bucket, verdict_clean_up() of all live bytes; n: none */
 	uint64_t begin_ns, span_ns;
 	uint64_t allocated, live; /* blocks: in all, and at the end */
+	uint64_t bytes;           /* allocated in all */
 };
+
+/*
+ * The bucket in which the clean-up begins: the run's last stretch, of a twentieth at most, in which all live bytes together
+ * only fall. `n` if they don't, or don't fall at all.
+ */
+uint32_t verdict_clean_up(const int64_t *levels, uint32_t n);
 
 struct judgement {
 	enum verdict verdict;
 	double slope;      /* bytes a second; of VERDICT_GROWING, else 0 */
 	uint64_t since_ns; /* of VERDICT_GROWING: the last time of its lowest level */
+	uint64_t bytes;    /* live before the clean-up */
 };
 
 /* False: no memory. */

@@ -93,6 +93,9 @@ class Script:
                 self.lines.append(f'call malloc {rng.randrange(self.stacks)} 99999999999')
             elif rng.random() > stay:
                 self.free(rng.randrange(len(self.live)))
+        if rng.random() < .3:      # a clean-up, as at an exit
+            for _ in range(len(self.live) // rng.choice([1, 1, 2])):
+                self.free(rng.randrange(len(self.live)))
         self.lines.append(f'end {self.time + rng.choice([0, 0, self.pause, 100 * self.pause])}')
         path.write_text('\n'.join(self.lines) + '\n')
 
@@ -265,13 +268,42 @@ def is_once(levels, allocated, live):
     return first >= last or last - first < len(levels) // 20
 
 
-def is_growing(levels, live):
-    start = len(levels) // 10
-    late, third = levels[start:], (len(levels) - start) // 3
-    if live < 10 or min(late[-third:]) <= max(late[:third]):
+def clean_up(levels):
+    """The first bucket of the run's last stretch, of a twentieth at most, in which all live bytes only fall."""
+    n = len(levels)
+    first = n
+    while first > 1 and n - first < n // 20 and levels[first - 1] <= levels[first - 2]:
+        first -= 1
+    while 0 < first < n and levels[first] == levels[first - 1]:
+        first += 1
+    return first
+
+
+def middle(levels):
+    return sorted(levels)[len(levels) // 2]
+
+
+def is_rising(late):
+    third, part = len(late) // 3, max(len(late) // 10, 1)
+    if min(late[-third:]) <= max(late[:third]):
         return False
     slope, low = slope_and_low(late)
-    return slope > 0 and low > 0
+    rise = middle(late[-part:]) - middle(late[-third:][:part])
+    return slope > 0 and low > 0 and rise >= slope / 2 * (third - part)
+
+
+def is_growing(levels, until, allocated):
+    n, before = len(levels), levels[:until]
+    late = before[n // 2:]
+    if allocated < 10:
+        return False
+    return is_rising(before[n // 10:]) or (min(late[-(len(late) // 3):]) > max(levels[:n // 2]) and is_rising(late))
+
+
+def is_bounded(levels, until, size):
+    part, half = len(levels) // 20, levels[len(levels) // 2:until]
+    return (size > half[-1] and min(half) > 0 and max(half) < 1.5 * min(half) and
+            middle(half[-part:]) <= 1.1 * middle(half[:part]))
 
 
 def falls(levels):
@@ -283,19 +315,20 @@ def falls(levels):
     return n
 
 
-def judge(levels, span, allocated, live):
-    if len(levels) < 20 or len(levels) * span < SECOND:
+def judge(timeline, stack, allocated, live):
+    """`allocated`: calls and bytes; `live`: blocks at the end."""
+    levels, until = timeline.series[stack], clean_up(timeline.levels)
+    if len(levels) < 20 or len(levels) * timeline.span < SECOND:
         return 'not judged'
-    half = levels[len(levels) // 2:]
-    if is_once(levels, allocated, live):
+    if is_once(levels, allocated['calls'], live):
         return 'once'
-    if is_growing(levels, live):
+    if is_growing(levels, until, allocated['calls']):
         return 'growing'
-    if falls(levels) >= 2:
+    if until < len(levels) and live == 0 and 0 < allocated['bytes'] == levels[until - 1]:
+        return 'until exit'
+    if falls(levels[:until]) >= 2:
         return 'sawtooth'
-    if allocated > live and min(half) > 0 and max(half) < 1.5 * min(half):
-        return 'bounded'
-    return 'not judged'
+    return 'bounded' if is_bounded(levels, until, allocated['bytes']) else 'not judged'
 
 
 def find_steps(levels):
@@ -380,9 +413,17 @@ def compare_leaks(section, model, timeline):
     rows = []
     for stack, (size, blocks) in by_stack(model.live.values()).items():
         births = [block.time for block in model.live.values() if block.stack == stack]
-        verdict = judge(timeline.series[stack], timeline.span, model.allocated[stack]['calls'], blocks)
+        verdict = judge(timeline, stack, model.allocated[stack], blocks)
         rows.append((size, blocks, timeline.end - min(births), timeline.end - max(births), verdict))
     same_rows('leaks', values(section['leaks'], 'bytes', 'blocks', 'oldest_ns', 'youngest_ns', 'verdict'), rows)
+    freed = []
+    for stack in model.allocated.keys() - {block.stack for block in model.live.values()}:
+        verdict, level = judge(timeline, stack, model.allocated[stack], 0), 0
+        if verdict in ('growing', 'until exit'):
+            level = timeline.series[stack][clean_up(timeline.levels) - 1]
+        if level:
+            freed.append((level, verdict))
+    same_rows('until exit', values(section.get('until_exit', []), 'bytes', 'verdict'), freed)
 
 
 def compare_churn(section, model):

@@ -56,13 +56,26 @@ static void quantiles_are_those_of_the_values(void **state)
 
 enum { BUCKETS = 200 };
 
-static enum verdict judge(const int64_t *series, uint64_t allocated, uint64_t live, struct judgement *j)
+/* `bytes` were allocated in all; the series is that of all live bytes, too. */
+static enum verdict judge_bytes(const int64_t *series, uint64_t allocated, uint64_t live, uint64_t bytes,
+				struct judgement *j)
 {
 	const struct trend trend = {
-		.series = series, .n = BUCKETS, .span_ns = SECOND / 10, .allocated = allocated, .live = live
+		.series = series,
+		.n = BUCKETS,
+		.clean_up = verdict_clean_up(series, BUCKETS),
+		.span_ns = SECOND / 10,
+		.allocated = allocated,
+		.live = live,
+		.bytes = bytes,
 	};
 	assert_true(verdict_judge(&trend, j));
 	return j->verdict;
+}
+
+static enum verdict judge(const int64_t *series, uint64_t allocated, uint64_t live, struct judgement *j)
+{
+	return judge_bytes(series, allocated, live, allocated * 1000, j);
 }
 
 static void a_slow_leak_under_noise_grows(void **state)
@@ -115,11 +128,74 @@ static void batches_are_a_sawtooth(void **state)
 static void short_runs_are_not_judged(void **state)
 {
 	static const int64_t series[BUCKETS] = { 0 };
-	const struct trend trend = { .series = series, .n = BUCKETS, .span_ns = SECOND / 1000 };
+	const struct trend trend = {
+		.series = series, .n = BUCKETS, .clean_up = BUCKETS, .span_ns = SECOND / 1000
+	};
 	struct judgement j;
 	(void)state;
 	assert_true(verdict_judge(&trend, &j));
 	assert_int_equal(j.verdict, VERDICT_NONE);
+}
+
+static void what_was_freed_at_the_exit_is_judged_before(void **state)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = i < 195 ? i * 100 : (BUCKETS - 1 - i) * 1000;
+	assert_int_equal(verdict_clean_up(series, BUCKETS), 195);
+	assert_int_equal(judge(series, 195, 0, &j), VERDICT_GROWING);
+	assert_int_equal(j.bytes, 19400);
+	assert_int_equal(judge(series, 9, 0, &j), VERDICT_NONE);
+	for (int i = 0; i < 195; i++)
+		series[i] = i < 5 ? 0 : 7000;
+	assert_int_equal(judge_bytes(series, 7, 0, 7000, &j), VERDICT_UNTIL_EXIT);
+	assert_int_equal(judge_bytes(series, 8, 0, 8000, &j), VERDICT_BOUNDED);
+	assert_int_not_equal(judge_bytes(series, 8, 1, 7000, &j), VERDICT_UNTIL_EXIT);
+}
+
+static void a_clean_up_is_short_and_only_falls(void **state)
+{
+	int64_t levels[BUCKETS];
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		levels[i] = i < 150 ? 5000 : 5000 - (i - 149) * 10;
+	assert_int_equal(verdict_clean_up(levels, BUCKETS), BUCKETS - BUCKETS / 20);
+	levels[198] = 6000;
+	assert_int_equal(verdict_clean_up(levels, BUCKETS), 199);
+	levels[199] = 6000;
+	assert_int_equal(verdict_clean_up(levels, BUCKETS), BUCKETS);
+	assert_int_equal(verdict_clean_up(levels, 1), 1);
+	assert_int_equal(verdict_clean_up(levels, 0), 0);
+}
+
+static void what_levels_off_does_not_grow(void **state)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	(void)state;
+	/* It grows until two thirds of the run, and stays. */
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = i < 130 ? i * 100 : 13000;
+	assert_int_equal(judge(series, 130, 130, &j), VERDICT_NONE);
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = i < 80 ? i * 100 : 8000;
+	assert_int_equal(judge(series, 130, 80, &j), VERDICT_BOUNDED);
+}
+
+static void a_leak_that_begins_late_grows(void **state)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = 5000 + (i > 120 ? (i - 120) * 30 : 0);
+	assert_int_equal(judge(series, 10000, 100, &j), VERDICT_GROWING);
+	assert_in_range(j.since_ns, 11 * (uint64_t)SECOND, 13 * (uint64_t)SECOND);
+	/* What was as high before has only come back; and it isn't bounded while it rises. */
+	series[20] = 9000;
+	assert_int_equal(judge(series, 10000, 100, &j), VERDICT_NONE);
 }
 
 /* ---- Steps ---- */
@@ -275,6 +351,10 @@ int main(void)
 		cmocka_unit_test(tables_of_the_start_came_once),
 		cmocka_unit_test(batches_are_a_sawtooth),
 		cmocka_unit_test(short_runs_are_not_judged),
+		cmocka_unit_test(what_was_freed_at_the_exit_is_judged_before),
+		cmocka_unit_test(a_clean_up_is_short_and_only_falls),
+		cmocka_unit_test(what_levels_off_does_not_grow),
+		cmocka_unit_test(a_leak_that_begins_late_grows),
 		cmocka_unit_test(a_jump_that_comes_back_is_found),
 		cmocka_unit_test(the_largest_steps_are_kept_in_order),
 		cmocka_unit_test(figures_have_three_digits),

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""msreport's verdicts and findings on corpus/planted.cpp: of each fault the right one in the right section, none of the
+wrong ones, also not in the overview, and nothing about the ordinary work beside it.
+
+  planted.py --build DIR
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Scratch, arguments, methods, run_cases    # noqa: E402
+
+FAULTS = ("cache", "leak", "load", "ladder", "hoist", "batch", "table", "start_up", "mismatch", "produce")
+SECTIONS = ("overview", "leaks", "growth", "steps", "churn", "threads", "errors")
+ROUND = 6000            # microseconds; 2.4 s in all
+LATE = 150              # ms: the machine was too busy for a judgement by time
+SECOND = 10**9
+
+
+def of(function, rows):
+    return [row for row in rows if row["function"] == function + "(int)"]
+
+
+class Tests:
+    """Each method is one test."""
+
+    def __init__(self, options, folder):
+        self.build, self.folder = options.build, folder
+        self.msreport, self.planted = self.build.file("analyze/msreport"), self.build.file("corpus/planted")
+        self.sections, rest = {}, FAULTS
+        for _ in range(10):
+            rest = self.record(rest)
+            if not rest:
+                break
+        assert not rest, f"{rest}: the machine is too busy"
+
+    def trace(self, fault):
+        return os.path.join(self.folder, fault + ".zst")
+
+    def record(self, faults):
+        """All at a time, because they sleep. Returns those that ran too late."""
+        runs = [subprocess.Popen([self.build.msrec, "-q", "-f", "-o", self.trace(fault), self.planted, fault,
+                                  str(ROUND)], stdout=subprocess.PIPE, text=True) for fault in faults]
+        late = []
+        for fault, run in zip(faults, runs):
+            said = run.communicate()[0]
+            assert run.returncode == 0, (fault, run.returncode)
+            if int(said) > LATE:
+                late.append(fault)
+            else:
+                self.sections[fault] = self.answer(*SECTIONS, self.trace(fault))
+        return late
+
+    def answer(self, *words):
+        done = subprocess.run([self.msreport, "-q", "--format=json", "--top=1000", *words], capture_output=True,
+                              text=True, check=True)
+        return json.loads(done.stdout)["sections"]
+
+    def verdicts(self, fault):
+        """The leaks with a verdict of the function of the fault; the work beside it must have none that is wrong."""
+        leaks = self.sections[fault]["leaks"]
+        work = [row["verdict"] for row in leaks["leaks"] if row["function"] == "work()"]
+        assert set(work) <= {"bounded", "not judged"} and work, (fault, work)
+        assert not [row for row in leaks.get("until_exit", []) if row["function"] == "work()"], leaks
+        return {row["verdict"] for row in of(fault, leaks["leaks"] + leaks.get("until_exit", []))}
+
+    def grows(self, fault, section=None):
+        """Also in what the overview says."""
+        section = section or self.sections[fault]["overview"]
+        said = [note for note in section["notes"] if "grows" in note]
+        rows = section.get("growth", [])
+        assert bool(said) == bool(rows), section
+        return [row["function"] for row in rows]
+
+    def test_only_the_leak_grows(self):
+        for fault in FAULTS:
+            assert self.grows(fault) == (["leak(int)"] if fault == "leak" else []), (fault, self.grows(fault))
+            assert ("growing" in self.verdicts(fault)) == (fault == "leak"), (fault, self.verdicts(fault))
+
+    def test_leak(self):
+        assert self.verdicts("leak") == {"growing"}
+        row = of("leak", self.sections["leak"]["leaks"]["leaks"])[0]
+        true = 200 * 100 / 2.4 * 60         # bytes a minute
+        assert true / 1.5 < row["bytes_per_minute"] < true * 1.5, row
+        assert self.sections["leak"]["leaks"]["leaks"][0] == row, "it stands at the top"
+        assert row["blocks"] >= 100 and row["since_ns"] < SECOND, row
+        assert "leak(int) grows" in "\n".join(self.sections["leak"]["overview"]["notes"])
+
+    def test_verdicts(self):
+        for fault, verdict in (("cache", "bounded"), ("batch", "sawtooth"), ("table", "until exit"),
+                               ("start_up", "once")):
+            assert self.verdicts(fault) == {verdict}, (fault, self.verdicts(fault))
+        for fault in ("load", "ladder", "hoist", "mismatch", "produce"):
+            assert not self.verdicts(fault), (fault, self.verdicts(fault))
+
+    def test_table(self):
+        """What is freed at the exit only is in a table of its own, and is no leak."""
+        leaks = self.sections["table"]["leaks"]
+        row, = of("table", leaks["until_exit"])
+        assert row["bytes"] == 50 * 600 and row["bytes_per_minute"] is None, row
+        assert not of("table", leaks["leaks"])
+
+    def test_steps(self):
+        for fault in FAULTS:
+            steps = self.sections[fault]["steps"]
+            made_by = {row["step"] for row in of("load", steps.get("made_by", []))}
+            large = [step for step in steps["steps"] if abs(step["bytes"]) > 500000]
+            assert bool(large) == (fault == "load"), (fault, large)
+            if not large:
+                continue
+            up, down = large
+            assert up["bytes"] > 1000000 and down["bytes"] < -1000000, large
+            assert .7 * SECOND < up["from_ns"] < 1.3 * SECOND < up["back_ns"] < 2.1 * SECOND, large
+            assert made_by == {up["step"], down["step"]}, steps
+
+    def test_ladder(self):
+        for fault in FAULTS:
+            rows = self.sections[fault]["churn"].get("reallocs", [])
+            assert bool(rows) == (fault == "ladder"), (fault, rows)
+        row, = of("ladder", self.sections["ladder"]["churn"]["reallocs"])
+        assert (row["reallocs"], row["chain"], row["chain_from"], row["chain_to"]) == (8 * 399, 399, 100, 40000), row
+
+    def test_hoist(self):
+        row = self.sections["hoist"]["churn"]["busiest"][0]
+        assert of("hoist", [row]) and row["calls"] == 40000, row
+        assert row["life_calls_max"] == 0 and row["temporary_share"] == 1, row
+        for fault in ("cache", "leak", "load", "batch"):
+            for row in of(fault, self.sections[fault]["churn"]["busiest"]):
+                assert row["temporary_share"] < .2, (fault, row)
+
+    def test_mismatch(self):
+        for fault in FAULTS:
+            errors = self.sections[fault]["errors"]
+            assert errors["mismatches"] == (400 if fault == "mismatch" else 0), (fault, errors)
+            assert errors["double_frees"] == errors["unknown_blocks"] == 0, (fault, errors)
+        row, = self.sections["mismatch"]["errors"]["errors"]
+        assert (row["error"], row["count"], row["size"], row["block"], row["call"]) == (
+            "mismatch", 400, 80, "new_array", "free"), row
+
+    def test_producer_and_consumer(self):
+        for fault in FAULTS:
+            pairs = [row for row in self.sections[fault]["threads"].get("freed_by_others", [])
+                     if row["allocated_by"] != row["freed_by"]]
+            assert [row["blocks"] for row in pairs] == ([2000] if fault == "produce" else []), (fault, pairs)
+        frees = {row["foreign"] for row in self.sections["produce"]["threads"]["threads"]}
+        assert frees == {0, 2000}, frees
+
+
+def main():
+    options = arguments(__doc__, "--only")
+    with Scratch() as folder:
+        return run_cases(methods(Tests(options, folder)), None, options.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
