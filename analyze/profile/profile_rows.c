@@ -17,7 +17,7 @@ struct sieve {
 	bool *stacks;  /* by stack: it has code in a chosen module; NULL: no filter */
 };
 
-static bool matches(const char *pattern, const char *path)
+bool profile_rows_is_module(const char *pattern, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return fnmatch(pattern, path, 0) == 0 || fnmatch(pattern, slash ? slash + 1 : path, 0) == 0;
@@ -28,7 +28,7 @@ bool profile_rows_any_module(const struct mst_reader *reader, const char *patter
 	uint32_t n;
 	const struct mst_module *modules = mst_reader_modules(reader, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		if (matches(pattern, modules[i].path))
+		if (profile_rows_is_module(pattern, modules[i].path))
 			return true;
 	}
 	return false;
@@ -39,8 +39,7 @@ static bool is_tid(const char *word)
 	return *word && !word[strspn(word, "0123456789")];
 }
 
-/* Notes the threads that a word means; returns whether there are any. `wanted`, by thread, may be NULL. */
-static bool find_threads(const struct mst_reader *reader, const char *word, bool *wanted)
+bool profile_rows_find_threads(const struct mst_reader *reader, const char *word, bool *wanted)
 {
 	uint32_t n_threads, n_names;
 	const struct mst_thread *threads = mst_reader_threads(reader, &n_threads);
@@ -63,11 +62,6 @@ static bool find_threads(const struct mst_reader *reader, const char *word, bool
 	return any;
 }
 
-bool profile_rows_any_thread(const struct mst_reader *reader, const char *word)
-{
-	return find_threads(reader, word, NULL);
-}
-
 static bool sift_threads(struct sieve *sieve, const struct mst_reader *reader)
 {
 	const struct profile_rows_filter *filter = sieve->filter;
@@ -76,14 +70,14 @@ static bool sift_threads(struct sieve *sieve, const struct mst_reader *reader)
 		return true;
 	sieve->threads = calloc(sieve->n_threads + (size_t)1, sizeof(*sieve->threads));
 	for (size_t i = 0; sieve->threads && i < filter->n_threads; i++)
-		find_threads(reader, filter->threads[i], sieve->threads);
+		profile_rows_find_threads(reader, filter->threads[i], sieve->threads);
 	return sieve->threads;
 }
 
 static bool is_wanted_module(const struct profile_rows_filter *filter, const char *path)
 {
 	for (size_t i = 0; i < filter->n_modules; i++) {
-		if (matches(filter->modules[i], path))
+		if (profile_rows_is_module(filter->modules[i], path))
 			return true;
 	}
 	return false;

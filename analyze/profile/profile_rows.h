@@ -20,8 +20,11 @@ struct profile_rows_filter {
 	size_t n_modules;
 };
 
-/* True if the trace has such a thread or module. */
-bool profile_rows_any_thread(const struct mst_reader *reader, const char *word);
+/* Notes the threads that a word means, as far as they are read, in wanted[thread], which may be NULL. True: there are some. */
+bool profile_rows_find_threads(const struct mst_reader *reader, const char *word, bool *wanted);
+
+/* True if the path is that of such a module, and if the trace has one. */
+bool profile_rows_is_module(const char *pattern, const char *path);
 bool profile_rows_any_module(const struct mst_reader *reader, const char *pattern);
 
 struct stack_row {

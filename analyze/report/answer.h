@@ -81,8 +81,16 @@ struct answer_section {
 	struct answer_section *next;
 };
 
+/* Which blocks an answer is about: allocations that passed, of all; and what was asked for. */
+struct answer_filter {
+	const char *const *words; /* [n] options */
+	size_t n;
+	uint64_t calls, all_calls, bytes, all_bytes;
+};
+
 /* Zero-initialised is empty. */
 struct answer {
+	const struct answer_filter *filter; /* the caller's; NULL: all blocks */
 	struct answer_section *sections, *last;
 	struct pool pool;
 	bool failed;

@@ -19,6 +19,9 @@ void answer_write_json(struct out *out, const struct answer *answer);
 void answer_write_markdown(struct out *out, const struct answer *answer, const struct answer_style *style);
 void answer_write_csv(struct out *out, const struct answer *answer);
 
+/* What stands above all sections of a filtered answer, without an end of line. The caller frees it; NULL: no memory. */
+char *answer_show_filter(const struct answer_filter *filter);
+
 /*
  * A value as people read it, in at most `most` characters if it is text. The caller frees it; NULL: no memory.
  */

@@ -98,10 +98,23 @@ static void write_section(struct out *out, const struct answer_section *s)
 	out_text(out, "}");
 }
 
+static void write_filter(struct out *out, const struct answer_filter *f)
+{
+	out_text(out, ",\n\"filter\":{\"options\":[");
+	for (size_t i = 0; i < f->n; i++) {
+		out_text(out, i ? "," : "");
+		json_string(out, f->words[i]);
+	}
+	out_printf(out, "],\"calls\":%" PRIu64 ",\"all_calls\":%" PRIu64, f->calls, f->all_calls);
+	out_printf(out, ",\"bytes\":%" PRIu64 ",\"all_bytes\":%" PRIu64 "}", f->bytes, f->all_bytes);
+}
+
 void answer_write_json(struct out *out, const struct answer *answer)
 {
 	bool first = true;
 	out_text(out, "{\"msreport\":1");
+	if (answer->filter)
+		write_filter(out, answer->filter);
 	out_text(out, ",\"sections\":{");
 	for (const struct answer_section *s = answer->sections; s; s = s->next) {
 		out_text(out, first ? "\n" : ",\n");

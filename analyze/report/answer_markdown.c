@@ -76,8 +76,21 @@ static void write_table(struct out *out, const struct answer_table *t, const str
 	out_text(out, "\n");
 }
 
+static void write_filter(struct out *out, const struct answer_filter *filter)
+{
+	char *text = answer_show_filter(filter);
+	if (text)
+		write_escaped(out, text);
+	else
+		out_fail(out, ENOMEM);
+	out_text(out, "\n\n");
+	free(text);
+}
+
 void answer_write_markdown(struct out *out, const struct answer *answer, const struct answer_style *style)
 {
+	if (answer->filter)
+		write_filter(out, answer->filter);
 	for (const struct answer_section *s = answer->sections; s; s = s->next) {
 		if (s->title)
 			out_printf(out, "## %s\n\n", s->title);

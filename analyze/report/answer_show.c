@@ -12,6 +12,33 @@
 #include "utf8.h"
 #include "width.h"
 
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+char *answer_show_filter(const struct answer_filter *f)
+{
+	char calls[FIGURE_SIZE], bytes[FIGURE_SIZE], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool fine = out;
+	if (!out)
+		return NULL;
+	fputs("filtered:", out);
+	for (size_t i = 0; i < f->n && fine; i++) {
+		char *word = printable_copy(f->words[i], strlen(f->words[i]));
+		fine = word && fprintf(out, " %s", word) > 0;
+		free(word);
+	}
+	fprintf(out, ": %s of calls, %s of bytes", figure_share(calls, share(f->calls, f->all_calls)),
+		figure_share(bytes, share(f->bytes, f->all_bytes)));
+	if (fclose(out) == 0 && fine)
+		return text;
+	free(text);
+	return NULL;
+}
+
 /* ---- Names ---- */
 
 /* Replaces the contents of the widest <...> by an ellipsis. False: there is none that is longer than that. */

@@ -268,9 +268,9 @@ struct fitting {
 	unsigned notes;  /* lines for notes; the last note has its own in any case */
 };
 
-static struct fitting fit(const struct answer_section *s, unsigned width)
+static struct fitting fit(const struct answer_section *s, unsigned width, unsigned above)
 {
-	const unsigned n = count_lines(s), gaps = count_gaps(s);
+	const unsigned n = count_lines(s) + above, gaps = count_gaps(s);
 	unsigned notes = 0;
 	for (const struct answer_note *note = s->notes; note; note = note->next)
 		notes += lines_of(note->text, width);
@@ -321,9 +321,27 @@ static void write_tables(struct out *out, const struct answer_section *s, const 
 	}
 }
 
-static void write_section(struct out *out, const struct answer_section *s, const struct answer_style *style)
+/* Returns the number of lines above the sections. */
+static unsigned write_filter(struct out *out, const struct answer_filter *filter,
+			     const struct answer_style *style)
 {
-	struct fitting f = fit(s, style->width);
+	char *text = answer_show_filter(filter);
+	if (!text) {
+		out_fail(out, ENOMEM);
+		return 0;
+	}
+	const unsigned lines = lines_of(text, style->width) + 1;
+	write_sentence(out, text, style->width);
+	out_text(out, "\n");
+	free(text);
+	return lines;
+}
+
+/* `above`: lines of the screen that are not for the section. */
+static void write_section(struct out *out, const struct answer_section *s, const struct answer_style *style,
+			  unsigned above)
+{
+	struct fitting f = fit(s, style->width, above);
 	if (s->title) {
 		const struct answer_value title = { .is = ANSWER_IS_TEXT, .text = s->title };
 		char *text = answer_show(&title, ANSWER_TEXT, style->width, style);
@@ -342,9 +360,10 @@ static void write_section(struct out *out, const struct answer_section *s, const
 
 void answer_write_text(struct out *out, const struct answer *answer, const struct answer_style *style)
 {
+	const unsigned above = answer->filter ? write_filter(out, answer->filter, style) : 0;
 	for (const struct answer_section *s = answer->sections; s; s = s->next) {
 		if (s != answer->sections)
 			out_text(out, "\n");
-		write_section(out, s, style);
+		write_section(out, s, style, above);
 	}
 }

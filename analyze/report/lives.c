@@ -9,6 +9,7 @@
 #include "block_map.h"
 #include "identity.h"
 #include "index_map.h"
+#include "left_out.h"
 
 /* A live block. All but its thread and life are those of the first block of its chain of reallocs. */
 struct birth {
@@ -23,6 +24,7 @@ struct birth {
 };
 
 #define NO_LIFE UINT32_MAX
+#define LEFT_OUT (UINT32_MAX - 1) /* heaptrack's last allocation is of no life here */
 
 /* What a token of the present chunk is about. */
 struct subject {
@@ -30,6 +32,7 @@ struct subject {
 	uint32_t life; /* NO_LIFE: of a block whose allocation is unknown, or of no block */
 	uint8_t role;  /* enum mst_role */
 	bool moves;    /* a realloc that gave another address */
+	bool left_out; /* a call whose block isn't in the trace */
 };
 
 struct lives {
@@ -141,6 +144,12 @@ struct place {
 	uint32_t thread;
 };
 
+/* All calls of a thread, as lifetimes count them. */
+static uint64_t calls_of(const struct lives_thread *thread)
+{
+	return thread->calls + thread->left_out;
+}
+
 static bool add_birth(struct lives *l, const struct place *at, const struct subject *s,
 		      const struct birth *before)
 {
@@ -157,7 +166,7 @@ static bool add_birth(struct lives *l, const struct place *at, const struct subj
 			.time_ns = at->now_ns,
 			.calls = l->calls,
 			.bytes = l->bytes,
-			.thread_calls = l->threads[at->thread].calls,
+			.thread_calls = calls_of(&l->threads[at->thread]),
 			.first_size = s->size,
 			.first_thread = at->thread,
 		};
@@ -217,7 +226,7 @@ static bool end_life(struct lives *l, const struct place *at, const struct subje
 	const uint64_t calls = l->calls - birth->calls;
 	life->freed++;
 	l->freed++;
-	if (birth->resizes == 0 && l->threads[birth->thread].calls - birth->thread_calls <= l->allowed) {
+	if (birth->resizes == 0 && calls_of(&l->threads[birth->thread]) - birth->thread_calls <= l->allowed) {
 		life->temporary++;
 		l->temporary++;
 	}
@@ -251,6 +260,16 @@ static bool free_block(struct lives *l, struct place *at, const struct subject *
 		return true;
 	thread->foreign += birth.thread != at->thread;
 	return count_pair(l, birth.thread, at->thread, s->size) && end_life(l, at, s, &birth);
+}
+
+static void leave_out(struct lives *l, const struct place *at, const struct subject *s)
+{
+	l->calls++;
+	l->bytes += s->size;
+	l->threads[at->thread].left_out++;
+	l->last.life = LEFT_OUT;
+	if (l->first.life == NO_LIFE)
+		l->first = l->last;
 }
 
 static void count_resize(struct life *life, const struct birth *from, const struct subject *before,
@@ -310,6 +329,7 @@ static bool find_subjects(struct lives *l, const struct mst_reader *reader, cons
 			.life = NO_LIFE,
 			.role = (uint8_t)token->role,
 			.moves = kind->op != MST_OP_REALLOC_IN_PLACE && kind->op != MST_OP_RESIZEINPLACE,
+			.left_out = kind->op == LEFT_OUT_OP && token->role == MST_CALL,
 		};
 		if (token->role == MST_CALL || kind->op == MST_OP_UNKNOWN)
 			continue;
@@ -353,6 +373,8 @@ static bool see_call(struct lives *l, struct place *at)
 		at->freed++;
 		break;
 	case MST_CALL:
+		if (s->left_out)
+			leave_out(l, at, s);
 		break;
 	}
 	return true;

@@ -10,7 +10,8 @@
  * A block is temporary if it was freed after at most `allowed` further allocations of the thread that allocated it, by
  * any thread, and not by a realloc.
  *
- * Of a sampled trace the figures are those of the recorded blocks.
+ * Of a sampled trace the figures are those of the recorded blocks. In a filtered one lifetimes count the calls of
+ * left_out.h, too.
  */
 #ifndef ANALYZE_LIVES_H
 #define ANALYZE_LIVES_H
@@ -65,6 +66,7 @@ struct lives_thread {
 	uint64_t live_bytes,
 		live_blocks; /* of blocks that it allocated: now, so after the replay at the end */
 	uint64_t most_bytes; /* the largest live_bytes */
+	uint64_t left_out;   /* calls whose blocks a filter left out: only lifetimes count them */
 };
 
 /* By the trace's threads; *n of them. */

@@ -71,6 +71,7 @@ struct report {
 	struct mst_end end; /* with `ended` */
 	bool ended;
 	bool partial;              /* the trace is damaged or cut */
+	uint32_t n_threads;        /* of a filtered trace, all that the program had; 0: those of the trace */
 	uint64_t begin_ns, end_ns; /* of the times in the trace */
 
 	struct answer *answer;

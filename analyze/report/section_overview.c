@@ -86,6 +86,7 @@ static void write_command(struct report *r)
 	struct tm tm;
 	uint32_t threads;
 	mst_reader_threads(r->reader, &threads);
+	threads = r->n_threads ? r->n_threads : threads;
 	if (info->start_ns && localtime_r(&started, &tm))
 		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M", &tm);
 	snprintf(run, sizeof(run), "%s, %s, %" PRIu32 " thread%s", figure_time(text, duration),

@@ -52,8 +52,11 @@ struct timeline {
 	unsigned time_shift;
 };
 
+/* Calls behind the end, of the millisecond in which a filter cuts, are in its bucket. */
 static uint32_t bucket_at(const struct timeline *t, uint64_t time_ns)
 {
+	if (time_ns > t->end_ns)
+		time_ns = t->end_ns;
 	if (time_ns <= t->begin_ns)
 		return 0;
 	const uint64_t bucket = (time_ns - t->begin_ns) / t->span_ns;

@@ -221,6 +221,8 @@ static int write_first(const struct cut_state *cut_state, struct remapper *remap
 	for (uint32_t i = 0; i < cut_state->n_first && !err; i++) {
 		uint32_t kind;
 
+		if (cut_state->filter && !block_filter_kind(cut_state->filter, cut_state->first[i]))
+			continue;
 		err = remapper_kind(remapper, cut_state->first[i], &kind);
 		if (!err)
 			err = mst_writer_past(remapper->writer, kind);
@@ -248,8 +250,13 @@ static int write_blocks(struct cut_state *cut_state, struct remapper *remapper, 
 	struct liveblock *blocks = live_set_list(&cut_state->live, &n);
 	int err = blocks ? 0 : MST_ERR_NOMEM;
 
-	for (size_t i = 0; !err && i < n; i++)
-		err = write_live(remapper, &blocks[i], begin_ns);
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct liveblock *block = &blocks[i];
+
+		if (!cut_state->filter || block_filter_block(cut_state->filter, block->kind, block->thread,
+							     block->time, block->index))
+			err = write_live(remapper, block, begin_ns);
+	}
 	free(blocks);
 	return err;
 }

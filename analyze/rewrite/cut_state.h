@@ -8,12 +8,14 @@
 #ifndef ANALYZE_CUT_STATE_H
 #define ANALYZE_CUT_STATE_H
 
+#include "block_filter.h"
 #include "live_set.h"
 #include "page_state.h"
 #include "remapper.h"
 
 struct cut_state {
-	const struct remapper *remapper; /* for what it knows of the old trace */
+	const struct remapper *remapper;   /* for what it knows of the old trace */
+	const struct block_filter *filter; /* of the blocks that are written; NULL: all */
 	struct live_set live;
 	uint64_t *depths;       /* of stacks, by thread */
 	uint64_t unknown_depth; /* of a thread that is not recorded, from SP changes */
@@ -28,7 +30,7 @@ struct cut_state {
 	bool exited; /* the exit handlers are done */
 };
 
-/* An empty state. The caller sets `pages` if pages are wanted. */
+/* An empty state. The caller sets `pages` if pages are wanted, and `filter`. */
 void cut_state_begin(struct cut_state *cut_state, const struct remapper *remapper);
 void cut_state_finish(struct cut_state *cut_state);
 

@@ -119,8 +119,8 @@ int remapper_at_unknown(struct remapper *remapper, uint64_t ns)
 
 int remapper_keep_ordinal(struct remapper *remapper, uint64_t old, uint64_t ordinal)
 {
-	if (!remapper->has_identity || remapper_drops(remapper, REMAPPER_IDENTITY) ||
-	    old == REMAPPER_NO_BLOCK)
+	if (!remapper->has_identity || old == REMAPPER_NO_BLOCK ||
+	    (remapper_drops(remapper, REMAPPER_IDENTITY) && !remapper->keeps_ordinals))
 		return 0;
 	return index_map_put(&remapper->ordinals, old, ordinal) ? 0 : MST_ERR_NOMEM;
 }

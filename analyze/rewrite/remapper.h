@@ -38,6 +38,7 @@ struct remapper {
 	struct mst_remap *remap;
 	unsigned drop;                /* enum remapper_part, several */
 	bool has_identity;            /* the old trace records which block each free gives back */
+	bool keeps_ordinals;          /* even if the new one doesn't */
 	uint64_t null_frees_before;   /* null frees of the old trace that the new one leaves out */
 	const struct mst_kind *kinds; /* of the old trace, by the present chunk */
 	uint32_t *ids;                /* of these in the new one; MST_NONE: not written yet */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cut_state.h"
+#include "left_out.h"
 
 #define NS_PER_MS 1000000u
 #define LARGE_CHUNK (1u << 20)
@@ -21,6 +22,8 @@ struct rewrite {
 	uint64_t begin_ns;              /* ... of this time */
 	uint64_t null_frees;            /* of the old trace so far */
 	uint64_t late_frees; /* of NULL: those of the chunk behind its exit marker, until that is read */
+	uint32_t *left_out;  /* [n_left_out] by old kind: the new trace's marker; MST_NONE: not written yet */
+	uint32_t n_left_out;
 
 	/* Totals of the range, for its end record. */
 	uint64_t lost, unknown_frees, implied_frees;
@@ -51,7 +54,8 @@ static int begin(struct rewrite *w)
 {
 	assert(!w->begun);
 	w->begun = true;
-	w->remapper.null_frees_before = w->cut_state.null_frees;
+	w->remapper.null_frees_before =
+		w->options.filter && w->options.filter->any ? UINT64_MAX : w->cut_state.null_frees;
 	return w->based ? cut_state_write(&w->cut_state, &w->remapper, w->begin_ns) : 0;
 }
 
@@ -145,7 +149,7 @@ static uint32_t call_of(const struct rewrite *w, const struct mst_event *e)
 	return dropped ? MST_NONE : e->kind;
 }
 
-static int write_event(struct rewrite *w, const struct mst_event *e)
+static int write_kept(struct rewrite *w, const struct mst_event *e)
 {
 	uint32_t kind, old_kind;
 	int err;
@@ -159,6 +163,58 @@ static int write_event(struct rewrite *w, const struct mst_event *e)
 		return err;
 	mst_writer_instructions(w->remapper.writer, e->instructions);
 	return write_call(w, e, kind, old_kind);
+}
+
+/* ---- the filter ---- */
+
+/* Stands for a call whose block doesn't pass. */
+static int write_left_out(struct rewrite *w, const struct mst_event *e, uint32_t old)
+{
+	int err = remapper_at(&w->remapper, e->time, e->thread);
+
+	if (old >= w->n_left_out) {
+		const uint32_t n = old + old / 2 + 64;
+		uint32_t *left_out = reallocarray(w->left_out, n, sizeof(*left_out));
+
+		if (!left_out)
+			return MST_ERR_NOMEM;
+		memset(left_out + w->n_left_out, 0xff, (n - w->n_left_out) * sizeof(*left_out));
+		w->left_out = left_out;
+		w->n_left_out = n;
+	}
+	if (!err && w->left_out[old] == MST_NONE) {
+		const uint64_t size = w->remapper.kinds[old].size;
+		const struct mst_kind kind = { .op = LEFT_OUT_OP, .size = size, .cap = size };
+
+		err = mst_writer_kind(w->remapper.writer, &kind, &w->left_out[old]);
+	}
+	return err ? err : mst_writer_call(w->remapper.writer, w->left_out[old]);
+}
+
+static int write_event(struct rewrite *w, const struct mst_event *e)
+{
+	struct block_filter *filter = w->options.filter;
+	struct mst_event kept = *e;
+	uint64_t ordinal;
+	int err = 0;
+
+	if (!filter)
+		return write_kept(w, e);
+	const bool known = filter->by_block && block_filter_kind(filter, e->old_kind) &&
+			   index_map_find(&w->remapper.ordinals, e->old_index, &ordinal);
+	if (block_filter_event(filter, w->remapper.kinds, &kept, known))
+		err = write_kept(w, &kept);
+	if (!err && filter->left_out != MST_NONE && w->options.left_out)
+		err = write_left_out(w, e, filter->left_out);
+	return err;
+}
+
+/* Whether nothing of a chunk of the range gets into the new trace. */
+static bool is_filtered_out(const struct rewrite *w, const struct mst_chunk *chunk)
+{
+	return w->begun && w->options.filter && !w->options.left_out &&
+	       in_ms(w, chunk->last_time) <= w->options.until &&
+	       block_filter_skips(w->options.filter, w->remapper.reader, chunk);
 }
 
 /*
@@ -185,8 +241,11 @@ static void split_null_frees(struct rewrite *w, const struct mst_chunk *chunk)
 	w->null_frees += n;
 }
 
+/* A free(NULL) has no block that could pass. */
 static void count_null_frees(struct rewrite *w, uint64_t n, uint64_t time)
 {
+	if (w->options.filter && w->options.filter->any)
+		return;
 	if (w->begun && !w->ended && time <= w->options.until)
 		mst_writer_null_frees(w->remapper.writer, n);
 	else if (!w->begun)
@@ -213,6 +272,8 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 	w->ended = !chunk->initial && time > w->options.until;
 	if (err || w->ended || (err = take_sp_changes(w, sp_cursor, at)))
 		return err;
+	if (w->options.filter && !block_filter_follow(w->options.filter, e))
+		return MST_ERR_NOMEM;
 	if (w->begun)
 		err = write_event(w, e);
 	else if (!cut_state_note(&w->cut_state, e, chunk->initial))
@@ -259,7 +320,8 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	if (err)
 		return err;
 	split_null_frees(w, chunk);
-	if (is_before(w, chunk) && chunk->sp_changes_size == 0)
+	if (is_before(w, chunk) && chunk->sp_changes_size == 0 &&
+	    !(w->options.filter && w->options.filter->lives))
 		return cut_state_note_chunk(&w->cut_state, chunk) ? 0 : MST_ERR_NOMEM;
 	if (!w->begun && !w->based)
 		err = begin(w);
@@ -273,14 +335,13 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 }
 
 /* After the range the replay only verifies the rest of the trace, without decoding records. */
-static bool rewrite_has_ended(struct observer *observer, const struct mst_reader *reader,
-			      const struct mst_chunk *chunk)
+static bool rewrite_needs_nothing(struct observer *observer, const struct mst_reader *reader,
+				  const struct mst_chunk *chunk)
 {
 	const struct rewrite *w = (struct rewrite *)observer;
 
 	(void)reader;
-	(void)chunk;
-	return w->ended;
+	return w->ended || is_filtered_out(w, chunk);
 }
 
 /* ---- the pre-scan ---- */
@@ -396,7 +457,7 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 {
 	static const struct observer_impl impl = {
 		.chunk = rewrite_chunk,
-		.sums_suffice = rewrite_has_ended,
+		.sums_suffice = rewrite_needs_nothing,
 	};
 	const struct mst_file_info *info = mst_reader_info(reader);
 	struct rewrite *w = *rewrite = calloc(1, sizeof(*w));
@@ -411,7 +472,9 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	if (drops(w, REMAPPER_THREADS) && !info->exact)
 		w->remapper.drop |= REMAPPER_STACKS;
 	w->remapper.has_identity = has_identity;
+	w->remapper.keeps_ordinals = options->filter && options->filter->by_block;
 	cut_state_begin(&w->cut_state, &w->remapper);
+	w->cut_state.filter = options->filter;
 	w->based = info->initial_state || options->from > 0 || options->first > 0;
 	w->begin_ns = begin_of(reader, options);
 	if (w->based && info->pages && !drops(w, REMAPPER_PAGES) &&
@@ -419,6 +482,8 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 		return MST_ERR_NOMEM;
 	const int err = start_writer(w, fd);
 
+	if (!err && options->temporary)
+		mst_writer_fast_level(w->remapper.writer, true);
 	return err ? err : remapper_begin(&w->remapper, options->strip_paths);
 }
 
@@ -428,6 +493,7 @@ void rewrite_destroy(struct rewrite *w)
 		return;
 	cut_state_finish(&w->cut_state);
 	remapper_finish(&w->remapper);
+	free(w->left_out);
 	free(w);
 }
 
@@ -441,7 +507,10 @@ static void find_end(const struct rewrite *w, const struct mst_end *there, struc
 {
 	const uint64_t counted = w->cut_state.lost + w->lost;
 
-	*end = (struct mst_end){ .reason = MST_END_DETACHED, .time_ns = w->options.until * NS_PER_MS };
+	*end = (struct mst_end){
+		.reason = MST_END_DETACHED,
+		.time_ns = w->ended ? w->options.until * NS_PER_MS : mst_writer_time(w->remapper.writer),
+	};
 	if (!w->ended && there)
 		*end = *there;
 	end->events = mst_writer_events(w->remapper.writer);
@@ -461,16 +530,18 @@ static int copy_memory(const struct rewrite *w)
 	const unsigned shift = mst_reader_time_shift(reader);
 	uint32_t n;
 	const struct mst_memory_sample *samples = mst_reader_memory(reader, &n);
+	const uint64_t from_filter = w->options.filter ? w->options.filter->query->from_ms : 0;
+	const uint64_t from = w->options.from > from_filter ? w->options.from : from_filter;
 	int err = 0;
 
 	if (drops(w, REMAPPER_RSS) || drops(w, REMAPPER_TIME))
 		return 0;
-	if (w->options.from == 0 && w->options.until == UINT64_MAX && w->options.first == 0)
+	if (from == 0 && w->options.until == UINT64_MAX && w->options.first == 0)
 		err = mst_writer_peak_resident(w->remapper.writer, mst_reader_peak_resident(reader));
 	for (uint32_t i = 0; i < n && !err; i++) {
 		const uint64_t ns = samples[i].time << shift;
 
-		if (in_ms(w, samples[i].time) >= w->options.from && ns >= w->options.first_ns &&
+		if (in_ms(w, samples[i].time) >= from && ns >= w->options.first_ns &&
 		    in_ms(w, samples[i].time) <= w->options.until)
 			err = mst_writer_memory(w->remapper.writer, ns, &samples[i]);
 	}
@@ -494,7 +565,7 @@ int rewrite_finish(struct rewrite *w)
 	if (!err && !drops(w, REMAPPER_NAMES))
 		err = mst_remap_names(w->remapper.remap);
 	find_end(w, there, &end);
-	if (err || (!there && !w->ended))
+	if (err || (!there && !w->ended && !w->options.temporary))
 		return err ? err : mst_writer_flush(w->remapper.writer);
 	return mst_writer_finish(w->remapper.writer, &end);
 }

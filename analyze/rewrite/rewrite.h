@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer that writes the trace again: compressed better, cut to a range of time, or without some of its parts. The
- * rest is as before: at any time of the range a replay of the new trace knows the same live blocks, with the same
- * stacks, threads and times.
+ * An observer that writes the trace again: compressed better, cut to a range of time, without blocks that don't pass a
+ * filter, or without some of its parts. The rest is as before: at any time of the range a replay of the new trace knows
+ * the same live blocks, with the same stacks, threads and times.
  *
  * A range that begins later than the trace begins with an initial state (FORMAT.md): live blocks, depths of stacks,
  * mappings and pages. Until then the observer holds all live blocks, about 40 bytes each.
@@ -10,6 +10,7 @@
 #ifndef ANALYZE_REWRITE_H
 #define ANALYZE_REWRITE_H
 
+#include "block_filter.h"
 #include "observer.h"
 #include "remapper.h"
 
@@ -21,6 +22,9 @@ struct rewrite_options {
 	unsigned drop;        /* enum remapper_part, several */
 	bool no_args;         /* of the command line, only the program's name */
 	bool strip_paths;     /* of files only the last part of their names */
+	struct block_filter *filter; /* only blocks that pass; NULL: all */
+	bool temporary;              /* of a file that is not kept: packed fast, and always with an end */
+	bool left_out;               /* with calls whose blocks don't pass as left_out.h has them */
 };
 
 /* Results of the pre-scan. */

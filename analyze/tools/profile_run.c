@@ -10,6 +10,7 @@
 #include "output_set.h"
 #include "profile_rows.h"
 #include "requested_time.h"
+#include "thread_list.h"
 
 static enum packing packing_of(const struct emitter *emitter, const char *name)
 {
@@ -24,45 +25,12 @@ static void notice_threads(const struct tool *tool, const struct tool_trace *tra
 		    trace->name);
 }
 
-#define THREADS_LISTED 16u
-
-/* "4711 (worker), 4712 and 12 others": the threads of a trace; to be freed. NULL: no memory. */
-static char *list_threads(const struct mst_reader *reader)
-{
-	uint32_t n;
-	const struct mst_thread *threads = mst_reader_threads(reader, &n);
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
-	for (uint32_t i = 0; i < n && i < THREADS_LISTED; i++) {
-		fprintf(out, "%s%" PRIu32, i ? ", " : "", threads[i].tid);
-		if (threads[i].name)
-			fprintf(out, " (%s)", threads[i].name);
-	}
-	if (n > THREADS_LISTED)
-		fprintf(out, " and %" PRIu32 " others", n - THREADS_LISTED);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
-}
-
-static void notice_miss(const struct tool *tool, const struct tool_trace *trace, const char *word)
-{
-	char *threads = list_threads(trace->reader);
-	tool_notice(tool, "%s: --thread=%s: no such thread is in it; its threads are %s", trace->name, word,
-		    threads && *threads ? threads : "not recorded");
-	free(threads);
-}
-
 static void notice_misses(const struct tool *tool, const struct tool_trace *trace,
 			  const struct profile_rows_filter *filter)
 {
 	for (size_t i = 0; i < filter->n_threads; i++) {
-		if (!profile_rows_any_thread(trace->reader, filter->threads[i]))
-			notice_miss(tool, trace, filter->threads[i]);
+		if (!profile_rows_find_threads(trace->reader, filter->threads[i], NULL))
+			thread_list_notice(tool, trace, filter->threads[i]);
 	}
 	for (size_t i = 0; i < filter->n_modules; i++) {
 		if (!profile_rows_any_module(trace->reader, filter->modules[i]))

@@ -30,15 +30,17 @@ enum {
 
 #define MOST_SUPPRESSIONS (1u << 20) /* bytes of a file */
 
-enum { GROUP_QUESTION = 1, GROUP_SITES, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
+enum { GROUP_QUESTION = 1, GROUP_SITES = FILTER_GROUP + 1, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "The question:", GROUP_QUESTION },
 	{ "at", KEY_AT, "TIME", 0, "of section peak: the moment, as 1.5s, 300ms, 2m, peak or end (peak)",
 	  GROUP_QUESTION },
-	{ "from", KEY_FROM, "TIME", 0, "of section growth: what was allocated after it (a tenth of the run)",
+	{ "from", KEY_FROM, "TIME", 0,
+	  "only blocks allocated then or later (all; of section growth alone a tenth of the run)",
 	  GROUP_QUESTION },
-	{ "until", KEY_UNTIL, "TIME", 0, "of section growth: and is live at it (the end)", GROUP_QUESTION },
+	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later; growth is up to then (the end)",
+	  GROUP_QUESTION },
 	{ "by", KEY_BY, "GROUP", 0, "sum up by site, stack, function, library, thread, size or type of call",
 	  GROUP_QUESTION },
 	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_QUESTION },
@@ -233,6 +235,32 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 	return command->n_sections ? 0 : add_section(command, report_sections[0]);
 }
 
+bool report_command_filters_times(const struct report_command *command)
+{
+	for (size_t i = 0; i < command->n_sections; i++) {
+		if (strcmp(command->sections[i]->name, "growth") != 0)
+			return command->from || command->until;
+	}
+	return false;
+}
+
+/* The options of times become the filter's, unless they are those of growth alone. */
+static error_t settle_times(struct report_command *command, struct argp_state *state)
+{
+	const struct report_query *q = &command->query;
+	if (!report_command_filters_times(command))
+		return 0;
+	if (q->from_given && q->from_ms > q->until_ms)
+		argp_error(state, "--from=%s --until=%s: nothing lies between them", command->from,
+			   command->until);
+	command->filter.query.from_ms = q->from_ms;
+	return (!command->from || filter_options_note(&command->filter, "--from", command->from)) &&
+			       (!command->until ||
+				filter_options_note(&command->filter, "--until", command->until))
+		       ? 0
+		       : ENOMEM;
+}
+
 static error_t parse_question(struct report_command *command, struct argp_state *state, int key,
 			      const char *value)
 {
@@ -242,10 +270,12 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 		parse_at(command, state, value);
 		return 0;
 	case KEY_FROM:
+		command->from = value;
 		command->query.from_ms = parse_time(state, "from", value);
 		command->query.from_given = true;
 		return 0;
 	case KEY_UNTIL:
+		command->until = value;
 		command->query.until_ms = parse_time(state, "until", value);
 		return 0;
 	case KEY_BY:
@@ -308,19 +338,27 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case 'v':
 		command->tool.verbosity++;
 		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &command->filter;
+		return 0;
 	case ARGP_KEY_ARG:
 		return add_word(command, state, value);
-	case ARGP_KEY_END:
-		return end_words(command, state);
+	case ARGP_KEY_END: {
+		const error_t error = end_words(command, state);
+		return error ? error : settle_times(command, state);
+	}
 	}
 	return parse_question(command, state, key, value);
 }
+
+static const struct argp_child children[] = { { &filter_argp, 0, NULL, 0 }, { 0 } };
 
 const struct argp report_argp = {
 	.options = options,
 	.parser = parse_option,
 	.args_doc = "[SECTION...] TRACE",
 	.doc = doc,
+	.children = children,
 	.help_filter = list_sections,
 };
 
@@ -333,6 +371,7 @@ void report_command_init(struct report_command *command)
 
 void report_command_finish(struct report_command *command)
 {
+	filter_options_finish(&command->filter);
 	suppressions_finish(&command->suppressions);
 	free(command->patterns);
 	free(command->sections);

@@ -3,6 +3,7 @@
 #ifndef ANALYZE_REPORT_OPTIONS_H
 #define ANALYZE_REPORT_OPTIONS_H
 
+#include "filter_options.h"
 #include "report.h"
 #include "tool.h"
 
@@ -16,6 +17,8 @@ struct report_command {
 	bool no_built_in; /* suppressions */
 	const struct report_section **sections;
 	size_t n_sections;
+	struct filter_options filter;
+	const char *from, *until; /* as they were given; NULL: not given */
 	const char *input;
 	const char *output; /* NULL: standard output */
 	enum report_format format;
@@ -23,6 +26,9 @@ struct report_command {
 
 /* Its input is a struct report_command. */
 extern const struct argp report_argp;
+
+/* Whether --from and --until choose blocks of all sections: one of them was given, and not for section growth alone. */
+bool report_command_filters_times(const struct report_command *command);
 
 void report_command_init(struct report_command *command);
 void report_command_finish(struct report_command *command);

@@ -11,9 +11,14 @@
 #include <unistd.h>
 
 #include "answer_formats.h"
+#include "figures.h"
+#include "filtered_trace.h"
 #include "number.h"
 #include "output_set.h"
 #include "pager.h"
+#include "sample_weight.h"
+
+#define NS_PER_MS 1000000u
 
 enum {
 	ANY_LIVES = NEEDS_LIVES | WANTS_LIVES,
@@ -253,14 +258,18 @@ static int answer_questions(const struct report_command *command, const struct t
 			    struct pass *pass, struct report *r)
 {
 	const struct tool *tool = &command->tool;
-	const int status = tool_replay(tool, trace, pass->observers, pass->n);
+	struct tool replaying = *tool;
+	if (r->answer->filter)
+		replaying.verbosity = -1; /* the replay of all blocks has printed the notices */
+	const int status = tool_replay(&replaying, trace, pass->observers, pass->n);
 	if (!tool_has_result(status))
 		return status;
-	const struct mst_end *end = mst_reader_end(trace->reader);
-	r->ended = end;
-	if (end)
+	const struct mst_end *end = r->answer->filter ? NULL : mst_reader_end(trace->reader);
+	if (end) {
+		r->ended = true;
 		r->end = *end;
-	r->partial = status == TOOL_PARTIAL;
+	}
+	r->partial |= status == TOOL_PARTIAL;
 	if (!build(command, r)) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
@@ -269,32 +278,98 @@ static int answer_questions(const struct report_command *command, const struct t
 	return print_answer(command, r->answer) ? status : (int)TOOL_NO_RESULT;
 }
 
-int report_run(const struct report_command *command, const struct tool_trace *trace)
+/* The run's part that the answer is about: an end behind the beginning. */
+static void set_extent(struct report *r, const struct report_command *command, uint64_t end_ns)
+{
+	const uint64_t begin_ns = mst_reader_info(r->reader)->begin_ns;
+	r->begin_ns = begin_ns;
+	r->end_ns = end_ns > begin_ns ? end_ns : begin_ns;
+	if (!report_command_filters_times(command))
+		return;
+	if (command->query.until_ms < r->end_ns / NS_PER_MS)
+		r->end_ns = command->query.until_ms * NS_PER_MS;
+	if (command->query.from_ms > r->begin_ns / NS_PER_MS)
+		r->begin_ns = command->query.from_ms * NS_PER_MS;
+	if (r->begin_ns > r->end_ns)
+		r->begin_ns = r->end_ns;
+}
+
+/* Answers with what `trace` has, which is filtered if the report's answer says so. Returns a tool_status. */
+static int answer_all(const struct report_command *command, const struct tool_trace *trace, struct report *r)
 {
 	const struct tool *tool = &command->tool;
-	const struct extent extent = measure(trace);
-	const uint64_t begin_ns = mst_reader_info(trace->reader)->begin_ns;
 	struct pass pass = { .settings = tool->args.settings };
-	struct answer answer = { 0 };
-	struct report r = {
-		.query = &command->query,
-		.reader = trace->reader,
-		.settings = &pass.settings,
-		.name = trace->name,
-		.begin_ns = begin_ns,
-		.end_ns = extent.end_ns > begin_ns ? extent.end_ns : begin_ns,
-		.answer = &answer,
-	};
+	const struct extent extent = measure(trace);
+	int status = TOOL_NO_RESULT;
+	r->reader = trace->reader;
+	r->name = trace->name;
+	r->settings = &pass.settings;
+	if (!r->answer->filter)
+		set_extent(r, command, extent.end_ns);
 	pass.settings.time_unit = TIME_MS;
 	pass.settings.usable = USABLE_REQUESTED;
 	pass.settings.heap_admin = 0;
-	int status = TOOL_NO_RESULT;
-	r.symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
-	r.calls = r.symbolizer ? call_sites_create(r.symbolizer) : NULL;
-	if (r.calls && add_observers(&pass, &r, needs_of(command, &extent)))
-		status = answer_questions(command, trace, &pass, &r);
+	r->symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
+	r->calls = r->symbolizer ? call_sites_create(r->symbolizer) : NULL;
+	if (r->calls && add_observers(&pass, r, needs_of(command, &extent)))
+		status = answer_questions(command, trace, &pass, r);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-	destroy(&r);
+	destroy(r);
 	return status;
+}
+
+/* ---- Filters ---- */
+
+static void notice_late(const struct report_command *command, const struct report *r, const char *name)
+{
+	char end[FIGURE_SIZE];
+	if (report_command_filters_times(command) && command->query.from_ms > r->end_ns / NS_PER_MS)
+		tool_notice(&command->tool, "%s: --from=%s: after the end at %s; nothing is left", name,
+			    command->from, figure_time(end, r->end_ns));
+}
+
+/* Returns a tool_status. */
+static int answer_filtered(const struct report_command *command, const struct tool_trace *trace,
+			   struct report *r)
+{
+	const struct extent extent = measure(trace);
+	const struct filtered_trace_job job = {
+		.query = &command->filter.query,
+		.until_ms = report_command_filters_times(command) ? command->query.until_ms : UINT64_MAX,
+		.left_out = needs_of(command, &extent) & ANY_LIVES,
+	};
+	struct filtered_trace filtered;
+	r->reader = trace->reader;
+	set_extent(r, command, extent.end_ns);
+	int status = filtered_trace_make(&command->tool, trace, &job, &filtered);
+	if (!tool_has_result(status))
+		return status;
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	const struct answer_filter filter = {
+		.words = (const char *const *)command->filter.words,
+		.n = command->filter.n_words,
+		.calls = weight_blocks(filtered.passed.calls),
+		.all_calls = weight_blocks(filtered.all.calls),
+		.bytes = filtered.passed.bytes,
+		.all_bytes = filtered.all.bytes,
+	};
+	notice_late(command, r, trace->name);
+	if (end) {
+		r->ended = true;
+		r->end = *end;
+	}
+	r->partial = status == TOOL_PARTIAL;
+	mst_reader_threads(trace->reader, &r->n_threads);
+	r->answer->filter = &filter;
+	const int answered = answer_all(command, &filtered.trace, r);
+	tool_close(&filtered.trace);
+	return tool_has_result(answered) ? status | answered : answered;
+}
+
+int report_run(const struct report_command *command, const struct tool_trace *trace)
+{
+	struct answer answer = { 0 };
+	struct report r = { .query = &command->query, .answer = &answer };
+	return command->filter.n_words ? answer_filtered(command, trace, &r) : answer_all(command, trace, &r);
 }

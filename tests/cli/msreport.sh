@@ -49,6 +49,14 @@ t msreport --by=colour T
 t msreport --format=xml T
 t msreport --top=0 T
 t msreport --jobs=0 T
+t msreport --size=4k-1k T
+t msreport --size=1.5 T
+t msreport --lifetime=5s T
+t msreport --lifetime=1s-5calls T
+t msreport --thread=-1 T
+t msreport leaks --from=2s --until=1s T
+t msreport --thread=9 --module=nothing --function=nothing T
+t msreport leaks --from=1h T
 
 t msreport T
 t env LC_ALL=C.UTF-8 msreport T
@@ -76,6 +84,10 @@ t msreport sizes T
 t msreport threads T
 t msreport functions --top=3 T
 t msreport lines --top=2 libraries T
+t msreport --size=1k- T
+t msreport leaks --size=-1k --lifetime=1s- --from=2s --until=00:15 T
+t msreport --format=markdown --size=1k- peak T
+t msreport --format=json --size=1k- growth T
 t msreport --format=json leaks T
 t msreport --format=markdown leaks T
 t msreport --format=csv leaks threads T

@@ -148,6 +148,95 @@ class Tests:
         fails = errors("fails")
         assert {"overflow", "failed", "bad alignment"} <= {row["error"] for row in fails["errors"]}, fails
 
+    def filtered(self, trace, *words):
+        """What passes the filters: calls and bytes, and the overview."""
+        answer = json.loads(self.ask("--format=json", *words, trace))
+        passed, overview = answer["filter"], answer["sections"]["overview"]
+        assert passed["options"] == list(words), passed
+        assert (passed["calls"], passed["bytes"]) == (overview["calls"], overview["bytes"]), answer
+        return passed["calls"], passed["bytes"]
+
+    def profile(self, trace, *words, wanted=lambda row: True):
+        """The same by msconvert's table of stacks."""
+        command = [self.build.file("analyze/msconvert"), "-q", "--to=ndjson-stacks", "-o", "-", *words, trace]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        rows = [row for row in map(json.loads, done.stdout.splitlines()) if wanted(row)]
+        return sum(row["alloc_objects"] for row in rows), sum(row["alloc_bytes"] for row in rows)
+
+    def test_filters(self):
+        """Blocks are chosen as msconvert chooses them, and as its table of stacks says."""
+        threads = self.record("threads", self.build.file("tests/cli/thread_names_program"))
+        for option in ("--module=libc.so*", "--module=*/libstdc++*", "--module=nothing"):
+            assert self.filtered(self.trace, option) == self.profile(self.trace, option), option
+        for option in ("--thread=*", "--thread=w*", "--thread=nothing"):
+            assert self.filtered(threads, option) == self.profile(threads, option), option
+        functions = self.answer("functions", "--top=1000", self.python)["functions"]["functions"]
+        names = {row["function"] for row in functions}
+        assert len(names) > 50, names
+        for name in sorted(names)[::len(names) // 8]:
+            pattern = "--function=" + re.sub(r"([*?[])", r"[\1]", name)
+            inside = self.profile(self.python, wanted=lambda row, name=name: name in (row["path"] or "").split(";"))
+            assert self.filtered(self.python, pattern) == inside, (pattern, inside)
+        both = self.filtered(self.trace, "--function=fill")
+        assert both == self.filtered(self.trace, "--function=fill(int)") and both[0] > 100, both
+        assert self.filtered(self.trace, "--function=main", "--function=fill") == self.filtered(
+            self.trace, "--function=main")
+        sizes = self.answer("sizes", "--top=100000", self.python)["sizes"]["commonest"]
+        for word, least, most in (("1k-2KiB", 1024, 2048), ("-40", 0, 40), ("1kB-", 1000, 2**64), ("24", 24, 24),
+                                  ("1.5k-3k", 1536, 3072), ("9223372036854775807-", 2**63 - 1, 2**64)):
+            rows = [row for row in sizes if least <= row["size"] <= most]
+            expected = sum(row["calls"] for row in rows), sum(row["calls"] * row["size"] for row in rows)
+            assert self.filtered(self.python, "--size=" + word) == expected, (word, expected)
+
+    def test_filters_keep_the_rest(self):
+        """The command, its end, its threads and its resident memory stay; and lifetimes are the program's."""
+        plain, few = (self.answer(*words, "overview", "rss", self.python) for words in ((), ("--size=100k-",)))
+        for member in ("command", "end", "threads", "pid", "duration_ns", "peak_resident_bytes"):
+            assert plain["overview"][member] == few["overview"][member], member
+        assert [row["resident_bytes"] for row in plain["rss"]["samples"]] == [
+            row["resident_bytes"] for row in few["rss"]["samples"]]
+        churn, few = (self.answer("churn", "--by=stack", "--top=100000", *words, self.trace)["churn"]["busiest"]
+                      for words in ((), ("--function=fill",)))
+        whole = {row["id"]: row for row in churn}
+        assert few
+        for row in few:
+            for member in ("calls", "temporary", "freed", "life_calls_p50", "life_calls_p99"):
+                assert row[member] == whole[row["id"]][member], (member, row, whole[row["id"]])
+
+    def test_filters_of_growth(self):
+        """Allocated after one moment and live at another: growth says so by itself, and leaks of what passes."""
+        end = self.answer(self.python)["overview"]["duration_ns"] // 1000000
+        times = f"--from={end // 3}", f"--until={end * 2 // 3}"
+        growth, = self.answer("growth", *times, self.python).values()
+        leaks, = self.answer("leaks", "--no-suppressions", *times, self.python).values()
+        assert (growth["bytes"], growth["blocks"]) == (leaks["bytes"], leaks["blocks"]) and growth["bytes"], growth
+        assert "filter" not in json.loads(self.ask("--format=json", "growth", *times, self.python))
+
+    def test_filters_of_odd_traces(self):
+        """Damaged ones, ones from a pipe, in part or as a sample; and those that can't say."""
+        with open(self.python, "rb") as file:
+            content = file.read()
+        whole = self.ask("--size=1k-", "--format=csv", "sizes", self.python)
+        assert self.ask("--size=1k-", "--format=csv", "sizes", "-", input=None, stdin=open(self.python, "rb")) == whole
+        damaged = os.path.join(self.folder, "damaged.zst")
+        with open(damaged, "wb") as file:
+            file.write(content[:len(content) * 2 // 3])
+        cut = self.ask("--size=1k-", "peak", damaged, status=1)
+        assert cut.startswith("filtered: --size=1k-: ") and "damage or cut" in cut, cut
+        part = os.path.join(self.folder, "part.zst")
+        end = self.answer(self.python)["overview"]["duration_ns"] // 1000000
+        subprocess.run([self.build.file("analyze/msconvert"), "-q", f"--from={end // 2}", "-o", part, self.python],
+                       check=True)
+        live, few = (self.answer(*words, "--at=end", "peak", part)["peak"]["bytes"] for words in ((), ("--size=1k-",)))
+        assert 0 < few < live and few == self.answer("--at=end", "--size=1k-", "peak", self.python)["peak"]["bytes"]
+        sample = self.record("sample", "--sample=4096", sys.executable, "-c", "x = [str(i) * 9 for i in range(30000)]")
+        assert "Estimates" in self.ask("--size=1k-", "peak", sample)
+        without = self.record("without", "--identity=no", self.build.file("tests/cli/sites"))
+        assert self.filtered(without, "--size=64-") == self.filtered(self.trace, "--size=64-")
+        for option in ("--thread=1", "--lifetime=1s-", "--from=1ms"):
+            done = subprocess.run([self.msreport, "leaks", option, without], capture_output=True, text=True)
+            assert done.returncode == 64 and f"{option.split('=')[0]}: which block" in done.stderr, done
+
     def terminal(self, rows, **environment):
         """What msreport prints on a terminal."""
         master, slave = pty.openpty()

@@ -4,13 +4,15 @@
 
 Random programs of several threads: blocks that stay, leak slowly, come and go as in a cache, are temporary, are resized
 in chains, are freed by other threads. The model is written for clarity, from what msreport(1) says; it reads
-`msconvert --to=ndjson`. Rows are compared as sets: which name belongs to which stack is other tests' matter.
+`msconvert --to=ndjson`. Each program is asked about twice, the second time with random filters. Rows are compared as
+sets: which name belongs to which stack is other tests' matter.
 
   report_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
 Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory).
 """
 
+import fnmatch
 import json
 import math
 import os
@@ -110,8 +112,8 @@ class Block:
         self.resizes = before.resizes + 1 if before else 0
         self.first = before.first if before else self.size
         self.time = before.time if before else self.born
-        self.calls = before.calls if before else model.calls
-        self.bytes = before.bytes if before else model.bytes
+        self.calls = before.calls if before else model.all_calls()
+        self.bytes = before.bytes if before else model.all_bytes()
         self.thread_calls = before.thread_calls if before else model.thread_calls[self.tid]
 
 
@@ -130,6 +132,7 @@ class Model:
 
     def __init__(self, events, allowed):
         self.calls, self.bytes, self.thread_calls = 0, 0, Counter()
+        self.calls_left_out, self.bytes_left_out = 0, 0
         self.live, self.allowed = {}, allowed
         self.total, self.peak, self.peak_live, self.peak_ns = 0, 0, [], 0
         self.allocated = defaultdict(Counter)   # by stack
@@ -143,6 +146,12 @@ class Model:
         self.last = self.first = None           # heaptrack's
         for event in events:
             self.see(event)
+
+    def all_calls(self):
+        return self.calls + self.calls_left_out
+
+    def all_bytes(self):
+        return self.bytes + self.bytes_left_out
 
     def add(self, event, before=None):
         size, stack, tid = event['size'], event['stack'], event['tid']
@@ -180,8 +189,8 @@ class Model:
         thread['foreign'] += block.tid != tid
         self.pairs[block.tid, tid]['blocks'] += 1
         self.pairs[block.tid, tid]['bytes'] += block.size
-        life = self.calls - block.calls
-        self.lives[block.stack].append((life, self.bytes - block.bytes, event['time_ns'] - block.time))
+        life = self.all_calls() - block.calls
+        self.lives[block.stack].append((life, self.all_bytes() - block.bytes, event['time_ns'] - block.time))
         figures['freed'] += 1
         if block.resizes == 0 and self.thread_calls[block.tid] - block.thread_calls <= self.allowed:
             figures['temporary'] += 1
@@ -200,8 +209,18 @@ class Model:
             self.chains[event['stack']] = block.resizes + 1, block.first, event['size']
         self.add(event, block)
 
+    def leave_out(self, event):
+        """A call whose block doesn't pass a filter: lifetimes count it, and it is the last one."""
+        self.calls_left_out += 1
+        self.bytes_left_out += event['size']
+        self.thread_calls[event['tid']] += 1
+        self.last = 'left out'
+        self.first = self.first or self.last
+
     def see(self, event):
-        if event['type'] == 'alloc':
+        if event['type'] == 'left out':
+            self.leave_out(event)
+        elif event['type'] == 'alloc':
             self.add(event)
         elif event['type'] == 'free':
             self.free(event)
@@ -239,14 +258,14 @@ def by_stack(blocks):
 class Timeline:
     """Live bytes at the ends of equal buckets, of all stacks and of each."""
 
-    def __init__(self, model, end_ns):
-        self.span, self.end = end_ns // BUCKETS + 1, end_ns
+    def __init__(self, model, end_ns, begin_ns=0):
+        self.span, self.begin, self.end = (end_ns - begin_ns) // BUCKETS + 1, begin_ns, end_ns
         self.series = defaultdict(lambda: [0] * BUCKETS)
         for time, stack, size in model.changes:
-            bucket = min(time // self.span, BUCKETS - 1)
+            bucket = min((min(time, end_ns) - begin_ns) // self.span, BUCKETS - 1)
             for i in range(bucket, BUCKETS):
                 self.series[stack][i] += size
-        n = end_ns // self.span + 1
+        n = (end_ns - begin_ns) // self.span + 1
         self.series = {stack: levels[:n] for stack, levels in self.series.items()}
         self.levels = [sum(levels[i] for levels in self.series.values()) for i in range(n)]
 
@@ -346,10 +365,122 @@ def find_steps(levels):
             back = next((k for k in range(last + 1, n) if levels[k] < before + total // 4), None) if total > 0 else None
             steps.append((i, last, total, back))
         i = last + 1
-    while len(steps) > 32:
-        least = min(range(len(steps)), key=lambda k: abs(steps[k][2]))
-        del steps[least]
+        if len(steps) > 32:     # the new one gives way to equal ones
+            least = min(range(32), key=lambda k: abs(steps[k][2]))
+            del steps[32 if abs(steps[32][2]) <= abs(steps[least][2]) else least]
     return steps
+
+
+# ---- Filters ----
+
+class Filter:
+    """Random options, and the events of the blocks that pass."""
+
+    def __init__(self, rng, events, stacks, end_ns):
+        self.words, self.end_ns = [], end_ns
+        self.sizes, self.tids, self.patterns, self.lifetimes = [], [], [], []
+        self.from_ms, self.until_ms = 0, None
+        self.paths = {row['stack']: row['path'].split(';') for row in stacks if row['path']}
+        for choose in rng.sample([self.choose_size, self.choose_thread, self.choose_function, self.choose_lifetime,
+                                  self.choose_times], rng.choice([1, 1, 2, 3])):
+            choose(rng, events)
+
+    def choose_size(self, rng, _):
+        for _ in range(rng.choice([1, 1, 2])):
+            least, most = sorted(rng.choice([0, 1, 16, 25, 100, 1024, 4096, 10**5]) for _ in range(2))
+            form = rng.choice(['{0}-{1}', '{0}-', '-{1}', '{0}'])
+            self.words.append('--size=' + form.format('1k' if least == 1024 else least, '4k' if most == 4096 else most))
+            self.sizes.append({'{0}-{1}': (least, most), '{0}-': (least, math.inf), '-{1}': (0, most),
+                               '{0}': (least, least)}[form])
+
+    def choose_thread(self, rng, events):
+        for tid in rng.sample(sorted({event['tid'] for event in events} | {99}), rng.choice([1, 1, 2])):
+            self.words.append(f'--thread={tid}')
+            self.tids.append(tid)
+
+    def choose_function(self, rng, _):
+        self.patterns = ['*' + format(0x1000 + rng.randint(0, 12), 'x') + '*' for _ in range(rng.choice([1, 1, 2]))]
+        self.words += ['--function=' + pattern for pattern in self.patterns]
+
+    def choose_lifetime(self, rng, _):
+        for _ in range(rng.choice([1, 1, 2])):
+            if rng.random() < .5:
+                least, most = sorted(rng.choice([0, 1, 2, 5, 20, 100]) for _ in range(2))
+                unit, scale = 'calls', 1
+            else:
+                least, most = sorted(rng.randint(0, self.end_ns // 1000) for _ in range(2))
+                unit, scale = 'us', 1000
+            form = rng.choice([f'{least}{unit}-{most}{unit}', f'{least}-{most}{unit}', f'{least}{unit}-',
+                               f'-{most}{unit}'])
+            self.words.append('--lifetime=' + form)
+            self.lifetimes.append((unit, 0 if form[0] == '-' else least * scale,
+                                   math.inf if form[-1] == '-' else most * scale))
+
+    def choose_times(self, rng, _):
+        end_ms = self.end_ns // 1000000
+        start, until = sorted((rng.randint(0, end_ms), rng.randint(0, end_ms)))
+        if rng.random() < .7:
+            self.from_ms = start
+            self.words.append(f'--from={start}')
+        if not self.from_ms or rng.random() < .7:
+            self.until_ms = until
+            self.words.append(f'--until={until}')
+
+    def extent(self):
+        """Beginning and end of the answer, in ns."""
+        cut = self.until_ms is not None and self.until_ms < self.end_ns // 1000000
+        end = self.until_ms * 1000000 if cut else self.end_ns
+        return min(self.from_ms * 1000000, end), end
+
+    def lives_of(self, events):
+        """By block: lifetime of its chain of reallocs, in calls and in ns."""
+        calls, origins, chains, lives = 0, {}, {}, {}
+        for event in events:
+            first = chains.pop(event['old_block'], None) if event['type'] in ('free', 'resize') else None
+            calls += event['type'] in ('alloc', 'resize')
+            if event['type'] == 'alloc':
+                chains[event['block']] = first = event['block']
+                origins[first] = calls, event['time_ns']
+            elif event['type'] == 'resize':
+                chains[event['block']] = first
+            elif event['type'] == 'free':
+                lives[first] = calls - origins[first][0], event['time_ns'] - origins[first][1]
+        for first in chains.values():
+            lives[first] = calls - origins[first][0], max(self.extent()[1] - origins[first][1], 0)
+        return lives
+
+    def passes(self, event, life):
+        return ((not self.sizes or any(least <= event['size'] <= most for least, most in self.sizes)) and
+                (not self.tids or event['tid'] in self.tids) and
+                (not self.patterns or any(fnmatch.fnmatchcase(function, pattern) for pattern in self.patterns
+                                          for function in self.paths.get(event['stack'], ()))) and
+                (not self.lifetimes or any(least <= life[unit != 'calls'] <= most
+                                           for unit, least, most in self.lifetimes)) and
+                event['time_ns'] // 1000000 >= self.from_ms)
+
+    def apply(self, events):
+        """Events of the blocks that pass; of other blocks only that they came."""
+        if self.until_ms is not None:
+            events = [event for event in events if event['time_ns'] // 1000000 <= self.until_ms]
+        lives, chains, kept, left = self.lives_of(events), {}, set(), []
+        for event in events:
+            if event['type'] not in ('alloc', 'free', 'resize'):
+                continue
+            old = event['type'] != 'alloc' and event['old_block'] in kept
+            first = chains.pop(event['old_block'], None) if event['type'] != 'alloc' else event['block']
+            if event['type'] == 'free':
+                left += [event] if old else []
+                continue
+            chains[event['block']] = first
+            comes = self.passes(event, lives[first])
+            if comes:
+                kept.add(event['block'])
+                left.append(event if old else {**event, 'type': 'alloc'})
+                continue
+            if old:
+                left.append({**event, 'type': 'free'})
+            left.append({**event, 'type': 'left out'})
+        return left
 
 
 # ---- Comparison ----
@@ -387,12 +518,15 @@ class Bench:
                               capture_output=True, text=True)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    def ask(self, *words):
+    def ask_all(self, *words):
         command = [self.msreport, '-q', '--format=json', '--top=1000000', '--all-frames', *words, self.trace]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if done.returncode != 0:
             raise Different(f'msreport {words}: exit {done.returncode}: {done.stderr}')
-        return json.loads(done.stdout)['sections']
+        return json.loads(done.stdout)
+
+    def ask(self, *words):
+        return self.ask_all(*words)['sections']
 
 
 def compare_overview(section, model):
@@ -414,7 +548,9 @@ def compare_leaks(section, model, timeline):
     for stack, (size, blocks) in by_stack(model.live.values()).items():
         births = [block.time for block in model.live.values() if block.stack == stack]
         verdict = judge(timeline, stack, model.allocated[stack], blocks)
-        rows.append((size, blocks, timeline.end - min(births), timeline.end - max(births), verdict))
+        # A cut is at a whole millisecond, with all of its calls.
+        oldest, youngest = (max(timeline.end - birth, 0) for birth in (min(births), max(births)))
+        rows.append((size, blocks, oldest, youngest, verdict))
     same_rows('leaks', values(section['leaks'], 'bytes', 'blocks', 'oldest_ns', 'youngest_ns', 'verdict'), rows)
     freed = []
     for stack in model.allocated.keys() - {block.stack for block in model.live.values()}:
@@ -461,7 +597,7 @@ def compare_threads(section, model):
 
 def compare_steps(section, timeline):
     def begins(bucket):
-        return min(bucket * timeline.span, timeline.end)
+        return min(timeline.begin + bucket * timeline.span, timeline.end)
     rows = [(begins(first), begins(last + 1), change, None if back is None else begins(back + 1))
             for first, last, change, back in find_steps(timeline.levels)]
     same('steps', values(section['steps'], 'from_ns', 'until_ns', 'bytes', 'back_ns'), rows)
@@ -475,26 +611,23 @@ def compare_functions(section, events, stacks):
                for name in functions.calls])
 
 
-def compare_growth(bench, events, rng, end_ns):
+def compare_growth(bench, events, rng, end_ns, words=()):
     end_ms = end_ns // 1000000
     start, until = sorted((rng.randint(0, end_ms), rng.randint(0, end_ms)))
-    section = bench.ask('growth', '--by=stack', f'--from={start}', f'--until={until}ms')['growth']
+    section = bench.ask('growth', '--by=stack', f'--from={start}', f'--until={until}ms', *words)['growth']
     model = Model([e for e in events if e['time_ns'] // 1000000 <= until], 0)
     young = [b for b in model.live.values() if b.born // 1000000 >= start]
     same_rows('growth', values(section['largest'], 'bytes', 'blocks'), [tuple(r) for r in by_stack(young).values()])
 
 
-def try_once(bench, seed):
-    rng = random.Random(seed)
-    events = bench.make(rng)
+def compare_sections(bench, rng, events, timeline_of, words=()):
+    """Each of a model's figures with those that the words ask for. Returns the timeline."""
     allowed = rng.choice([0, 0, 1, 3])
     model = Model(events, allowed)
     sections = bench.ask('overview', 'peak', 'leaks', 'steps', 'churn', 'sizes', 'threads', '--by=stack',
-                         f'--temporary={allowed}')
-    tree = bench.ask('peak')['peak']
-    end_ns = sections['overview']['duration_ns']
-    timeline = Timeline(model, end_ns)
-    sections['peak']['tree'] = tree['tree']
+                         f'--temporary={allowed}', *words)
+    timeline = timeline_of(model, sections['overview']['duration_ns'])
+    sections['peak']['tree'] = bench.ask('peak', *words)['peak']['tree']
     compare_overview(sections['overview'], model)
     compare_peak(sections['peak'], model)
     compare_leaks(sections['leaks'], model, timeline)
@@ -502,8 +635,35 @@ def try_once(bench, seed):
     compare_churn(sections['churn'], model)
     compare_sizes(sections['sizes'], model)
     compare_threads(sections['threads'], model)
-    compare_functions(bench.ask('functions')['functions'], events, bench.table('ndjson-stacks'))
-    compare_growth(bench, events, rng, end_ns)
+    return timeline
+
+
+def compare_filtered(bench, rng, events, stacks, end_ns):
+    chosen = Filter(rng, events, stacks, end_ns)
+    left = chosen.apply(events)
+
+    def timeline_of(model, duration_ns):
+        begin, end = chosen.extent()
+        same('duration', duration_ns, end - begin)
+        return Timeline(model, end, begin)
+    compare_sections(bench, rng, left, timeline_of, chosen.words)
+    whole, model = Model(events, 0), Model(left, 0)
+    answer = bench.ask_all('functions', *chosen.words)
+    compare_functions(answer['sections']['functions'], left, stacks)
+    same('options', sorted(answer['filter']['options']), sorted(chosen.words))
+    same('share', values([answer['filter']], 'calls', 'all_calls', 'bytes', 'all_bytes')[0],
+         (model.calls, whole.calls, model.bytes, whole.bytes))
+    if not chosen.from_ms and chosen.until_ms is None:
+        compare_growth(bench, left, rng, end_ns, chosen.words)
+
+
+def try_once(bench, seed):
+    rng = random.Random(seed)
+    events, stacks = bench.make(rng), bench.table('ndjson-stacks')
+    timeline = compare_sections(bench, rng, events, Timeline)
+    compare_functions(bench.ask('functions')['functions'], events, stacks)
+    compare_growth(bench, events, rng, timeline.end)
+    compare_filtered(bench, rng, events, stacks, timeline.end)
 
 
 def main():

@@ -4,8 +4,13 @@
 set -l sections overview peak leaks growth steps churn sizes threads libraries functions lines errors rss
 complete -c msreport -a "$sections" -d Section
 complete -c msreport -l at -x -a 'peak end' -d 'The moment of peak'
-complete -c msreport -l from -x -d 'growth: allocated after'
-complete -c msreport -l until -x -d 'growth: live at'
+complete -c msreport -l from -x -d 'Only blocks allocated then or later'
+complete -c msreport -l until -x -d 'Leave out what happened later'
+complete -c msreport -l thread -x -d 'Only blocks that this thread allocated'
+complete -c msreport -l module -x -d 'Only stacks with such a program or library'
+complete -c msreport -l function -x -d 'Only stacks with such a function'
+complete -c msreport -l size -x -d 'Only blocks of so many bytes'
+complete -c msreport -l lifetime -x -d 'Only blocks that lived so long'
 complete -c msreport -l by -x -a 'site stack function library thread size type' -d 'Sum up by'
 complete -c msreport -l top -x -d 'Rows of each table'
 complete -c msreport -l stack -x -d 'One stack, by its id'

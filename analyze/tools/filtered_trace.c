@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "filtered_trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "profile_rows.h"
+#include "rewrite.h"
+#include "thread_list.h"
+
+static void report_error(const struct tool *tool, const struct tool_trace *trace, int error)
+{
+	if (error == MST_ERR_IO)
+		tool_input_error(tool, trace->name, errno);
+	else
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
+}
+
+/* Reads all of the file twice; its position is as before. A negative enum mst_error. */
+static int scan(const struct tool *tool, const struct tool_trace *trace, const struct filtered_trace_job *job,
+		struct block_filter **filter, struct rewrite_survey *survey)
+{
+	const struct block_filter_scan how = {
+		.fd = trace->fd,
+		.jobs = tool_jobs(tool),
+		.until_ms = job->until_ms,
+		.search_dirs = tool->symbol_dirs,
+		.n_search_dirs = tool->n_symbol_dirs,
+	};
+	const off_t position = lseek(trace->fd, 0, SEEK_CUR);
+	if (position < 0 || trace->start < 0 || lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0)
+		return MST_ERR_IO;
+	rewrite_look(trace->fd, false, survey);
+	if (lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0)
+		return MST_ERR_IO;
+	const int error = block_filter_create(filter, job->query, &how);
+	return lseek(trace->fd, position, SEEK_SET) < 0 && error == 0 ? MST_ERR_IO : error;
+}
+
+static int run(const struct tool *tool, const struct tool_trace *trace, const struct rewrite_options *options,
+	       bool has_identity, int to)
+{
+	struct rewrite *rewrite;
+	int error = rewrite_create(&rewrite, trace->reader, to, options, has_identity),
+	    status = TOOL_NO_RESULT;
+	if (error == 0) {
+		struct observer *observer = rewrite_observer(rewrite);
+		status = (int)tool_replay(tool, trace, &observer, 1);
+	}
+	if (error == 0 && tool_has_result(status))
+		error = rewrite_finish(rewrite);
+	rewrite_destroy(rewrite);
+	if (error == 0 && tool_has_result(status) && lseek(to, 0, SEEK_SET) != 0)
+		error = MST_ERR_IO;
+	if (error)
+		report_error(tool, trace, error);
+	return error ? (int)TOOL_NO_RESULT : status;
+}
+
+/* Words that mean nothing in the trace. */
+static void notice_misses(const struct tool *tool, const struct tool_trace *trace,
+			  const struct block_filter *filter)
+{
+	const struct block_filter_query *query = filter->query;
+	for (size_t i = 0; i < query->n_threads; i++) {
+		if (!profile_rows_find_threads(trace->reader, query->threads[i], NULL))
+			thread_list_notice(tool, trace, query->threads[i]);
+	}
+	for (size_t i = 0; i < query->n_modules; i++) {
+		if (!profile_rows_any_module(trace->reader, query->modules[i]))
+			tool_notice(tool, "%s: --module=%s: no program or library in it matches", trace->name,
+				    query->modules[i]);
+	}
+	for (size_t i = 0; i < query->n_functions; i++) {
+		if (!filter->found[i])
+			tool_notice(tool, "%s: --function=%s: no function in it matches", trace->name,
+				    query->functions[i]);
+	}
+}
+
+int filtered_trace_make(const struct tool *tool, const struct tool_trace *trace,
+			const struct filtered_trace_job *job, struct filtered_trace *filtered)
+{
+	struct rewrite_survey survey = { .has_identity = true };
+	struct block_filter *filter = NULL;
+	const int error = scan(tool, trace, job, &filter, &survey);
+	int status = TOOL_NO_RESULT, to = -1;
+	if (error) {
+		report_error(tool, trace, error);
+	} else if (filter->by_block && !survey.has_identity) {
+		tool_error(
+			tool,
+			"%s: %s: which block each free gives back is not recorded in it (msrec --identity=yes)",
+			trace->name,
+			job->query->n_threads     ? "--thread"
+			: job->query->n_lifetimes ? "--lifetime"
+						  : "--from");
+		status = TOOL_USAGE;
+	} else if ((to = file_unnamed()) < 0) {
+		tool_error(tool, "temporary file: %s", strerror(errno));
+	} else {
+		const struct rewrite_options options = {
+			.until = job->until_ms,
+			.drop = REMAPPER_INSTRUCTIONS | REMAPPER_STACKS | REMAPPER_MAPPINGS | REMAPPER_PAGES,
+			.filter = filter,
+			.temporary = true,
+			.left_out = job->left_out,
+		};
+		status = run(tool, trace, &options, survey.has_identity, to);
+	}
+	if (tool_has_result(status)) {
+		notice_misses(tool, trace, filter);
+		filtered->all = filter->all;
+		filtered->passed = filter->passed;
+		if (!tool_open_fd(tool, &filtered->trace, trace->name, to))
+			status = TOOL_NO_RESULT;
+	} else if (to >= 0) {
+		close(to);
+	}
+	block_filter_destroy(filter);
+	return status;
+}
