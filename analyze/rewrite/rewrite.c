@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cut_state.h"
 #include "left_out.h"
 
@@ -22,7 +23,9 @@ struct rewrite {
 	uint64_t begin_ns;              /* ... of this time */
 	uint64_t null_frees;            /* of the old trace so far */
 	uint64_t late_frees; /* of NULL: those of the chunk behind its exit marker, until that is read */
-	uint32_t *left_out;  /* [n_left_out] by old kind: the new trace's marker; MST_NONE: not written yet */
+	bool *passed_by; /* [room_passed_by] by token of the present chunk: nothing is left of its records */
+	uint32_t room_passed_by;
+	uint32_t *left_out; /* [n_left_out] by old kind: the new trace's marker; MST_NONE: not written yet */
 	uint32_t n_left_out;
 
 	/* Totals of the range, for its end record. */
@@ -285,16 +288,56 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 	return err;
 }
 
+/* Finds the allocations and frees of a chunk that a filter need not see. False: no memory. */
+static bool find_passed_by(struct rewrite *w, const struct mst_chunk *chunk)
+{
+	const struct block_filter *filter = w->options.filter;
+	const bool sees_frees = filter->lives;
+
+	if (chunk->n_tokens &&
+	    !array_reserve(&w->passed_by, chunk->n_tokens - 1, &w->room_passed_by, sizeof(*w->passed_by)))
+		return false;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		const bool candidate = token->role == MST_ALLOC ? !w->options.left_out
+				       : token->role == MST_FREE
+					       ? !sees_frees && token->kind != MST_UNKNOWN_KIND
+					       : false;
+
+		w->passed_by[i] = candidate && !block_filter_kind(filter, token->kind);
+	}
+	return true;
+}
+
+/* Moves the cursor to a record that the filter must see. An ALLOC behind an OUT is never where a cursor stands. */
+static void pass_by(const struct rewrite *w, struct mst_cursor *cursor)
+{
+	const struct mst_chunk *chunk = cursor->chunk;
+
+	while (cursor->record < chunk->n_records && w->passed_by[chunk->records[cursor->record]]) {
+		if (chunk->tokens[chunk->records[cursor->record++]].role == MST_ALLOC)
+			cursor->alloc++;
+		else if (cursor->freed < chunk->n_freed)
+			cursor->freed++;
+	}
+}
+
 static int take_records(struct rewrite *w, const struct mst_chunk *chunk)
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_sp_cursor sp_cursor = MST_SP_CURSOR(chunk);
 	struct mst_event e;
+	const bool passes_by = w->begun && w->options.filter && chunk->sp_changes_size == 0 &&
+			       in_ms(w, chunk->last_time) <= w->options.until;
 	int err = 0;
 
 	if (!mst_sp_next(&sp_cursor, &w->sp_change))
 		w->sp_change.grown = 0;
+	if (passes_by && !find_passed_by(w, chunk))
+		return MST_ERR_NOMEM;
 	while (!err && !w->ended) {
+		if (passes_by)
+			pass_by(w, &cursor);
 		const uint32_t at = cursor.record;
 
 		if (!mst_cursor_next(&cursor, &e))
@@ -494,6 +537,7 @@ void rewrite_destroy(struct rewrite *w)
 	cut_state_finish(&w->cut_state);
 	remapper_finish(&w->remapper);
 	free(w->left_out);
+	free(w->passed_by);
 	free(w);
 }
 
