@@ -234,15 +234,15 @@ export function details(model, state) {
 		if (!own.length) return null;
 		const largest = own.reduce((a, b) => (calls[b] > calls[a] ? b : a)),
 			all = sum(calls);
-		const least = own.reduce((a, n) => Math.min(a, known.least[n]), Infinity),
-			most = own.reduce((a, n) => Math.max(a, known.most[n]), 0);
+		const least = own.reduce((a, n) => (known.least[n] < a ? known.least[n] : a), Infinity),
+			most = own.reduce((a, n) => (known.most[n] > a ? known.most[n] : a), 0);
 		const pair = (title, value) =>
 			value === null || value === "" ? null : [h("dt", {}, title), h("dd", {}, value)];
-		const life = (title, middle, high, unit) =>
-			pair(
-				title,
-				Number.isFinite(middle[largest]) ? `${unit(middle[largest])}; 99 %: ${unit(high[largest])}` : null,
-			);
+		const lives = [
+			["calls", known.calls50, known.calls99, count],
+			["bytes allocated", known.bytes50, known.bytes99, bytes],
+			["time", known.ns50, known.ns99, nanoseconds],
+		].filter(([, middle]) => Number.isFinite(middle[largest]));
 		const moved = sum(known.moved),
 			temporary = sum(known.temporary),
 			verdict = model.verdictOf(largest);
@@ -261,14 +261,6 @@ export function details(model, state) {
 						)
 					: null,
 				temporary ? pair("temporary", `${count(temporary)}, ${share(temporary, all)}`) : null,
-				life(
-					own.length > 1 ? "median life of the busiest" : "median life, calls",
-					known.calls50,
-					known.calls99,
-					count,
-				),
-				life("in bytes allocated", known.bytes50, known.bytes99, bytes),
-				life("in time", known.ns50, known.ns99, nanoseconds),
 				moved ? pair("moved by realloc", `${count(moved)} times, ${bytes(sum(known.copied))} copied`) : null,
 				threads(own),
 				verdict
@@ -278,7 +270,44 @@ export function details(model, state) {
 						)
 					: null,
 			),
+			lifetimes(lives, largest, own.length > 1),
 		];
+	}
+
+	function lifetimes(lives, largest, several) {
+		return lives.length
+			? [
+					h("h3", {}, several ? "Lifetimes of its busiest stack" : "Lifetimes"),
+					h(
+						"table",
+						{ class: "plain-table" },
+						h(
+							"thead",
+							{},
+							h(
+								"tr",
+								{},
+								["in", "median", "99 % below"].map((t, i) =>
+									h("th", { scope: "col", class: i ? "number" : null }, t),
+								),
+							),
+						),
+						h(
+							"tbody",
+							{},
+							lives.map(([title, middle, high, unit]) =>
+								h(
+									"tr",
+									{},
+									h("th", { scope: "row" }, title),
+									h("td", { class: "number" }, unit(middle[largest])),
+									h("td", { class: "number" }, unit(high[largest])),
+								),
+							),
+						),
+					),
+				]
+			: null;
 	}
 
 	function threads(own) {

@@ -557,24 +557,33 @@ export function flame(model, state) {
 
 // Metric, direction, folding, colour, hiding.
 function tools(state) {
-	const choice = (title, key, options) => {
+	const choice = (title, key, options, label = null) => {
 		const select = h(
 			"select",
-			{ on: { change: () => state.set({ [key]: select.value }) } },
+			{ "aria-label": label, on: { change: () => state.set({ [key]: select.value }) } },
 			options.map(([id, name]) => h("option", { value: id }, name)),
 		);
-		return { select, key, element: h("label", {}, h("span", { class: "soft" }, title), select) };
+		return {
+			select,
+			key,
+			element: h("label", {}, title ? h("span", { class: "soft" }, title) : null, select),
+		};
 	};
 	const metric = choice(
 		"Show",
 		"metric",
 		METRICS.map((m) => [m.id, m.title]),
 	);
-	const colour = choice("Colour", "colour", [
-		["module", "by module"],
-		["thread", "by thread"],
-		["lifetime", "by lifetime"],
-	]);
+	const colour = choice(
+		null,
+		"colour",
+		[
+			["module", "Colour: module"],
+			["thread", "Colour: thread"],
+			["lifetime", "Colour: lifetime"],
+		],
+		"Colour",
+	);
 	const toggle = (title, key, more, tip) =>
 		h(
 			"button",
@@ -600,9 +609,9 @@ function tools(state) {
 	);
 	const pattern = h("input", {
 		type: "text",
-		placeholder: "hide: name or pattern*",
+		placeholder: "hide: pattern*",
 		"aria-label": "Hide functions by name or pattern, with * and ?",
-		size: 18,
+		size: 13,
 	});
 	const form = h(
 		"form",

@@ -18,6 +18,7 @@ const PINS = 26,
 	GAP = 5;
 const MOST_BANDS = 6,
 	CLICK = 4,
+	NEAR = 30,
 	KEYS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
 // The border nearest to a moment.
@@ -139,10 +140,7 @@ export function timeline(model, state) {
 				svg("line", { class: "mark", x1: x(mark.time), x2: x(mark.time), y1: PINS, y2: axisTop }),
 			),
 		);
-		fill(
-			pins,
-			[...facts.marks, ...facts.steps, facts.peak].map((fact) => pin(fact)),
-		);
+		fill(pins, clusters([...facts.marks, ...facts.steps, facts.peak]).map(pin));
 	}
 
 	function drawBand({ from, until, name }, top) {
@@ -162,25 +160,39 @@ export function timeline(model, state) {
 		];
 	}
 
-	function pin(fact) {
+	// Pins that would lie on each other are one.
+	function clusters(all) {
+		const made = [];
+		for (const fact of all.sort((a, b) => a.time - b.time)) {
+			const near = made.at(-1);
+			if (near && x(fact.time) - x(near[0].time) < NEAR) near.push(fact);
+			else made.push([fact]);
+		}
+		return made;
+	}
+
+	function pin(all) {
+		const main = all.find((fact) => fact.kind === "peak") ?? all[0];
+		const label = all.length === 1 ? main.label : `${main.label}, and ${count(all.length - 1)} more`;
 		const made = h(
 			"button",
 			{
 				type: "button",
-				class: `pin ${fact.kind}`,
+				class: `pin ${main.kind}`,
 				"aria-haspopup": "dialog",
-				"aria-label": fact.label,
-				title: fact.label,
-				on: { click: () => openCard(fact, made), pointerdown: (event) => event.stopPropagation() },
+				"aria-label": label,
+				title: label,
+				on: { click: () => openCard(all, label, made), pointerdown: (event) => event.stopPropagation() },
 			},
-			glyph(fact.kind),
+			glyph(main.kind),
+			all.length > 1 ? h("span", { class: "number" }, all.length) : null,
 		);
-		made.style.left = `${Math.min(Math.max(x(fact.time), 12), width - 12)}px`;
+		made.style.left = `${Math.min(Math.max(x((all.length > 1 ? all[0] : main).time), 12), width - 12)}px`;
 		return made;
 	}
 
 	/* ---- Cards ---- */
-	function openCard(fact, from) {
+	function openCard(all, label, from) {
 		closeCard();
 		const close = () => {
 			closeCard();
@@ -188,14 +200,14 @@ export function timeline(model, state) {
 		};
 		card = h(
 			"div",
-			{ class: "card", role: "dialog", "aria-label": fact.label, tabindex: -1 },
+			{ class: "card", role: "dialog", "aria-label": label, tabindex: -1 },
 			h("button", { class: "close plain", type: "button", "aria-label": "Close", on: { click: close } }, "×"),
-			fact.card(close),
+			all.map((fact) => h("section", {}, fact.card(close))),
 		);
 		card.addEventListener("keydown", (event) => event.key === "Escape" && close());
 		card.addEventListener("pointerdown", (event) => event.stopPropagation());
 		chart.appendChild(card);
-		card.style.left = `${Math.max(0, Math.min(x(fact.time) - 200, width - card.offsetWidth))}px`;
+		card.style.left = `${Math.max(0, Math.min(x(all[0].time) - 200, width - card.offsetWidth))}px`;
 		card.style.top = `${PINS + 4}px`;
 		card.focus({ preventScroll: true });
 	}

@@ -38,7 +38,8 @@ export function change(n) {
 }
 
 export function seconds(s) {
-	const ns = Math.max(0, s) * 1e9,
+	if (!(s > 0)) return "0 s";
+	const ns = s * 1e9,
 		whole = Math.floor(ns / 1e9);
 	if (whole < 120) return scaled(ns, 1000, TIME);
 	if (whole < 7200) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
