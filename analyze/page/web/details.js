@@ -5,7 +5,7 @@ import { boxSums, callTree, nodeName, place, stackOf, stackText } from "./calls.
 import { fill, h, svg } from "./dom.js";
 import { selfOf, shownMetric } from "./figures.js";
 import { threadName } from "./palette.js";
-import { copy, file, show } from "./text.js";
+import { copy, cutFunction, cutPlace, file, show, shown as readable } from "./text.js";
 import { bytes, count, metric, nanoseconds, share } from "./units.js";
 
 const ROWS = ["peak", "live", "kept", "allocated", "calls"],
@@ -16,19 +16,17 @@ const SETTLED = 60; // ms after the last change
 export function details(model, state) {
 	const body = h("div", {});
 	const element = h("aside", { class: "sheet details", "aria-label": "Details" }, body);
-	let timer = 0,
-		first = true,
-		before = null;
+	let timer = 0;
+	let before = null;
 
-	// What was chosen is shown at once; while a range is dragged the pane follows a little later.
+	// The pane follows behind the view: in the next task where something was chosen, a little later while a range is
+	// dragged.
 	function update() {
-		const now = state.get(),
-			other = !before || before.selected !== now.selected || before.metric !== now.metric;
+		const now = state.get();
+		const chosen = !before || before.selected !== now.selected || before.metric !== now.metric;
 		before = now;
 		clearTimeout(timer);
-		if (first || other) draw();
-		else timer = setTimeout(draw, SETTLED);
-		first = false;
+		timer = setTimeout(draw, chosen ? 0 : SETTLED);
 	}
 
 	function draw() {
@@ -53,7 +51,7 @@ export function details(model, state) {
 				tops
 					.slice(0, MOST)
 					.map((b) =>
-						item(tree.node[b], `${shown.unit(all[b])}, ${share(all[b], all[0])}`, heaviest(tree, all, b)),
+						item(tree.node[b], figure(shown, all[b], all[0]), all[b] / all[0], heaviest(tree, all, b)),
 					),
 			),
 			tops.length > MOST ? h("p", { class: "soft" }, `and ${count(tops.length - MOST)} more`) : null,
@@ -77,7 +75,12 @@ export function details(model, state) {
 		}
 	}
 
-	function item(n, figure, go = n) {
+	function figure(shown, part, whole) {
+		return [shown.unit(part), h("span", { class: "soft part" }, share(part, whole))];
+	}
+
+	// A call with its figure, and a bar of its share behind both.
+	function item(n, figure = null, part = 0, go = n) {
 		const where = place(model, n);
 		return h(
 			"li",
@@ -86,11 +89,18 @@ export function details(model, state) {
 				"button",
 				{
 					type: "button",
+					class: "call",
+					style: { "--part": `${(100 * part).toFixed(1)}%` },
 					"aria-current": n === state.get().selected ? "true" : null,
 					on: { click: () => state.set({ selected: go }) },
 				},
-				show(nodeName(model, n), 90),
-				h("span", { class: "place" }, where ? ` ${show(file(where), 44)}` : "", figure ? ` – ${figure}` : ""),
+				h(
+					"span",
+					{},
+					cutFunction(readable(nodeName(model, n)), 80),
+					where ? h("span", { class: "place" }, ` ${cutPlace(readable(file(where)), 40)}`) : null,
+				),
+				figure ? h("span", { class: "number" }, figure) : null,
 			),
 		);
 	}
@@ -383,7 +393,7 @@ export function details(model, state) {
 						{ class: "stack" },
 						found
 							.slice(0, MOST_CALLEES)
-							.map((b) => item(tree.node[b], `${shown.unit(all[b])}, ${share(all[b], all[box])}`)),
+							.map((b) => item(tree.node[b], figure(shown, all[b], all[box]), all[b] / all[box])),
 					),
 					found.length > MOST_CALLEES
 						? h("p", { class: "soft" }, `and ${count(found.length - MOST_CALLEES)} more`)

@@ -125,6 +125,7 @@ export function flame(model, state) {
 			sight = whole ? all : Math.min(scroll.clientHeight || all, all);
 		drawing.draw({
 			...drawn,
+			tints: drawn.boxes.group,
 			top: whole ? 0 : Math.min(scroll.scrollTop, Math.max(all - sight, 0)),
 			height: Math.max(sight, ROW),
 			ordered: drawn.way.ordered,
@@ -266,7 +267,7 @@ export function flame(model, state) {
 
 	function tellLegend() {
 		const { way, colours } = drawn,
-			palette = way.ordered ? colours.heat : colours.hues;
+			palette = way.ordered ? colours.steps : colours.hues;
 		const entry = (colour, name) =>
 			h("li", {}, h("span", { class: "swatch", style: { "--swatch": colour } }), show(name, 40));
 		fill(

@@ -6,6 +6,7 @@ import { cutFunction, shown } from "./text.js";
 export const ROW = 22;
 const NARROWEST = 0.35,
 	READABLE = 36,
+	FEWEST = 5,
 	PAD = 5;
 const FONT = "13px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
 
@@ -38,7 +39,7 @@ export function icicle(canvas) {
 				widthOf(text) > room &&
 				(most = Math.min(most - 1, Math.floor((most * room) / widthOf(text)))) > 1
 			);
-			if (widthOf(text) > room) text = "";
+			if (widthOf(text) > room || text.length < FEWEST) text = "";
 			if (names.size > 20000) names.clear();
 			names.set(key, text);
 		}
@@ -76,6 +77,7 @@ export function icicle(canvas) {
 		width,
 		colours,
 		classes,
+		tints,
 		ordered,
 		nameOf,
 		matched,
@@ -97,7 +99,7 @@ export function icicle(canvas) {
 		context.clearRect(0, 0, width, height);
 		context.font = FONT;
 		context.textBaseline = "middle";
-		const palette = ordered ? colours.heat : colours.hues;
+		const palette = ordered ? colours.heat : colours.tints;
 		const first = Math.max(0, Math.floor(top / ROW)),
 			last = Math.min(rows.length, Math.ceil((top + height) / ROW) + 1);
 		for (let row = first; row < last; row++)
@@ -105,13 +107,8 @@ export function icicle(canvas) {
 				const { box, x, width: bw } = boxes[i],
 					y = row * ROW - top;
 				const found = searching && matched[box];
-				const fill = found
-					? colours.match
-					: box === 0
-						? colours.other
-						: classes[box] === NONE
-							? colours.other
-							: palette[classes[box]] || colours.other;
+				const shades = box && classes[box] !== NONE ? palette[classes[box]] : null;
+				const fill = found ? colours.match : shades ? shades[tints[box] % shades.length] : colours.other;
 				context.globalAlpha = searching && !found ? 0.35 : row < zoomRow ? 0.6 : 1;
 				context.fillStyle = fill;
 				const gap = bw > 3 ? 1 : 0;

@@ -17,6 +17,7 @@ async function open() {
 	document.title = `${show(page.name, 60)} – msreport`;
 	page.update(state.get(), null);
 	window.msrecPage = { model, state };
+	performance.mark("drawn");
 	document.documentElement.dataset.ready = "yes";
 }
 

@@ -4,6 +4,7 @@
 import { count } from "./units.js";
 
 const HUES = 8;
+const SHADES = [0, 0.09, 0.18, 0.27];
 export const NONE = 255;
 
 // The page's colours as the style sheet has them for the present theme.
@@ -12,6 +13,7 @@ export function theme(element) {
 		of = (name) => style.getPropertyValue(name).trim();
 	return {
 		of,
+		tints: Array.from({ length: HUES }, (_, i) => tintsOf(of(`--m${i}`), of("--sheet"))),
 		hues: Array.from({ length: HUES }, (_, i) => of(`--m${i}`)),
 		other: of("--other"),
 		text: of("--flame-text"),
@@ -19,7 +21,8 @@ export function theme(element) {
 		match: of("--match"),
 		matchText: of("--match-text"),
 		accent: of("--accent"),
-		heat: heat(of("--heat-from"), of("--heat-to"), HUES),
+		steps: heat(of("--heat-from"), of("--heat-to")),
+		heat: heat(of("--heat-from"), of("--heat-to")).map((colour) => [colour]),
 		sheet: of("--sheet"),
 		soft: of("--soft"),
 	};
@@ -29,20 +32,18 @@ function channels(hex) {
 	return [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
 }
 
-function heat(from, to, n) {
-	const a = channels(from),
-		b = channels(to);
-	return Array.from(
-		{ length: n },
-		(_, i) =>
-			`#${a
-				.map((c, k) =>
-					Math.round(c + ((b[k] - c) * i) / (n - 1))
-						.toString(16)
-						.padStart(2, "0"),
-				)
-				.join("")}`,
-	);
+// A hue in shades so near that they stay one colour, and boxes beside each other are seen as several.
+function tintsOf(hue, sheet) {
+	return SHADES.map((part) => mixed(channels(hue), channels(sheet), part));
+}
+
+function heat(from, to) {
+	return Array.from({ length: HUES }, (_, i) => mixed(channels(from), channels(to), i / (HUES - 1)));
+}
+
+function mixed(a, b, part) {
+	const rgb = a.map((c, k) => Math.round(c + (b[k] - c) * part));
+	return `#${rgb.map((c) => c.toString(16).padStart(2, "0")).join("")}`;
 }
 
 // Black or white, whichever reads better on the colour.

@@ -165,7 +165,8 @@ function outstanding(model, all, link) {
 		sentences.push(h("li", { class: warn ? "warn" : null }, h("span", {}, ...parts)));
 	const code = (name) => h("code", {}, show(name, 80));
 	for (const note of o.notes ?? [])
-		if (!/^next:|one site|^\d+ % of the peak/.test(note)) say(/lost|cut|estimate|sample/i.test(note), note);
+		if (!/^next:|one site|grows? by|^\d+ % of the peak/.test(note))
+			say(/lost|cut|estimate|sample/i.test(note), note);
 	const [top] = o.peak_sites ?? [];
 	if (top)
 		say(
@@ -179,19 +180,21 @@ function outstanding(model, all, link) {
 			".",
 		);
 	const growing = (all.leaks?.leaks ?? []).filter((row) => row.verdict === "growing");
-	if (growing.length)
+	if (growing.length) {
+		const fastest = growing.reduce((a, b) => (b.bytes_per_minute > a.bytes_per_minute ? b : a));
 		say(
 			true,
 			link(
-				{ ...whole, ...viewFor(model, "leaks", { metric: "live", search: growing[0].function }) },
+				{ ...whole, ...viewFor(model, "leaks", { metric: "live", search: fastest.function }) },
 				growing.length === 1 ? "One site grows" : `${count(growing.length)} sites grow`,
 			),
-			", the fastest by ",
-			bytes(growing[0].bytes_per_minute ?? 0),
+			growing.length === 1 ? " by " : ", the fastest by ",
+			bytes(fastest.bytes_per_minute ?? 0),
 			" a minute: ",
-			code(growing[0].function),
+			code(fastest.function),
 			".",
 		);
+	}
 	steps(model, all, say, link, code);
 	const [busy] = o.churn_sites ?? [];
 	if (busy && busy.share >= 0.1)

@@ -6,6 +6,7 @@ import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import { fill, h, svg } from "./dom.js";
 import { totalOf } from "./figures.js";
+import { byteStep, timeLabel, timeTicks } from "./ticks.js";
 import { threadName } from "./palette.js";
 import { file, show } from "./text.js";
 import { bytes, change, count, nanoseconds, rate, seconds, share } from "./units.js";
@@ -17,6 +18,9 @@ const PINS = 26,
 	AXIS = 22,
 	GAP = 5;
 const MOST_BANDS = 6,
+	BAR = 3,
+	BORDER_MARK = 2,
+	BORDER_THREAD = 4,
 	CLICK = 4,
 	NEAR = 30,
 	KEYS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
@@ -80,14 +84,14 @@ export function timeline(model, state) {
 			y = scaleLinear()
 				.domain([0, most || 1])
 				.range([bottom, PINS]);
-		const { time, bytes: live, blocks, rss, calls } = model.series,
+		const { time, bytes: live, blocks } = model.series,
 			index = Array.from(time.keys());
 		const step = byteStep(most, 4),
 			lines = [];
 		for (let v = step; v <= most * 1.0001; v += step)
 			lines.push(
 				svg("line", { class: "grid", x1: 0, x2: width, y1: y(v), y2: y(v) }),
-				svg("text", { x: 4, y: y(v) + 14 }, bytes(v)),
+				svg("text", { class: "halo", x: 4, y: y(v) + 14 }, bytes(v)),
 			);
 		const across = (of, scale) =>
 			line()
@@ -97,7 +101,8 @@ export function timeline(model, state) {
 			b = scaleLinear()
 				.domain([0, mostBlocks])
 				.range([bottom, PINS + 8]);
-		const mostCalls = Math.max(1, ...calls),
+		const rates = ratesOf(model.series, x, width),
+			mostCalls = rates.reduce((most, r) => Math.max(most, r), 1),
 			r = scaleLinear()
 				.domain([0, mostCalls])
 				.range([rateTop + RATE, rateTop + 2]);
@@ -113,34 +118,36 @@ export function timeline(model, state) {
 			lines,
 			svg("path", { class: "outline", d: across(live, y) }),
 			keys.shows("blocks") ? svg("path", { class: "blocks", d: across(blocks, b) }) : null,
-			keys.shows("rss")
-				? svg("path", {
-						class: "rss",
-						d: line()
-							.defined((i) => rss[i] > 0)
-							.x((i) => x(time[i]))
-							.y((i) => y(rss[i]))(index),
-					})
-				: null,
+			keys.shows("rss") ? svg("path", { class: "rss", d: resident() }) : null,
 			svg("line", { class: "grid", x1: 0, x2: width, y1: bottom, y2: bottom }),
-			svg("path", { class: "rate", d: bars(time, calls, x, r, rateTop + RATE, width) }),
+			svg("path", { class: "rate", d: bars(rates, r, rateTop + RATE) }),
 			svg("line", { class: "grid", x1: 0, x2: width, y1: rateTop + RATE, y2: rateTop + RATE }),
 			bands.map((band, i) => drawBand(band, bandTop + i * BAND)),
-			x.ticks(Math.max(2, Math.floor(width / 110))).map((t) => [
+			timeTicks(x, Math.max(2, Math.floor(width / 110))).map((t) => [
 				svg("line", { class: "grid", x1: x(t), x2: x(t), y1: PINS, y2: axisTop + 4 }),
 				svg(
 					"text",
 					{ x: Math.min(Math.max(x(t), 14), width - 30), y: axisTop + 17, "text-anchor": "middle" },
-					seconds(t)
-						.replace(/(\.\d*?)0+(?= )/, "$1")
-						.replace(/\.(?= )/, ""),
+					timeLabel(t),
 				),
 			]),
 			facts.marks.map((mark) =>
 				svg("line", { class: "mark", x1: x(mark.time), x2: x(mark.time), y1: PINS, y2: axisTop }),
 			),
 		);
+		keys.tellRate(mostCalls);
 		fill(pins, clusters([...facts.marks, ...facts.steps, facts.peak]).map(pin));
+	}
+
+	function resident() {
+		const { time, bytes: most } = model.resident ?? { time: model.series.time, bytes: model.series.rss };
+		const y = scaleLinear()
+			.domain([0, keys.highest() || 1])
+			.range([bottom, PINS]);
+		const index = Array.from(time.keys()).filter((i) => most[i] > 0);
+		return line()
+			.x((i) => x(time[i]))
+			.y((i) => y(most[i]))(index);
 	}
 
 	function drawBand({ from, until, name }, top) {
@@ -252,7 +259,7 @@ export function timeline(model, state) {
 					(steps.made_by ?? []).filter((row) => row.step === step.step),
 				),
 			),
-			marks: (model.marks ?? model.meta.page?.marks ?? []).map((mark) => markFact(mark)),
+			marks: marksOf(model).map(markFact),
 		};
 	}
 
@@ -330,8 +337,7 @@ export function timeline(model, state) {
 	}
 
 	function markFact(mark) {
-		const name = mark.name || mark.label || "mark",
-			time = mark.time ?? (mark.time_ns ?? 0) / 1e9;
+		const { name, time } = mark;
 		return {
 			kind: "mark",
 			time,
@@ -573,55 +579,68 @@ function glyph(kind) {
 	);
 }
 
-// A step of the axis that is round in binary units.
-function byteStep(most, lines) {
-	let unit = 1;
-	while (most / unit >= 1024) unit *= 1024;
-	const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1024];
-	return unit * (steps.find((s) => most / (s * unit) <= lines) ?? 1024);
+// Calls a second in bars of three pixels, from the calls up to each point.
+function ratesOf({ time, calls }, x, width) {
+	const rates = new Float64Array(Math.ceil(width / BAR));
+	let i = 1;
+	let now = time[0];
+	for (let bar = 0; bar < rates.length; bar++) {
+		const begin = Math.max(x.invert(bar * BAR), time[0]);
+		const end = Math.min(x.invert((bar + 1) * BAR), time[time.length - 1]);
+		let sum = 0;
+		for (now = begin; now < end && i < time.length;) {
+			const until = Math.min(time[i], end);
+			sum += calls[i] * Math.max(until - now, 0);
+			now = Math.max(now, until);
+			if (time[i] <= end) i++;
+		}
+		rates[bar] = end > begin ? sum / (end - begin) : 0;
+	}
+	return rates;
 }
 
-// Bars of three pixels: the highest rate of each.
-function bars(time, values, x, y, bottom, width) {
-	const bins = new Float64Array(Math.ceil(width / 3));
-	let next = 0;
-	for (let i = 0; i < time.length; i++) {
-		const bin = Math.min(Math.max(Math.floor(x(time[i]) / 3), 0), bins.length - 1);
-		bins[bin] = Math.max(bins[bin], values[i]);
-		for (; next < bin; next++) bins[next] ||= values[i];
-	}
+function bars(rates, y, bottom) {
 	let d = "";
-	bins.forEach((v, i) => {
-		if (v > 0) d += `M${i * 3} ${bottom}V${y(v).toFixed(1)}h2V${bottom}z`;
+	rates.forEach((rate, i) => {
+		if (rate > 0)
+			d += `M${i * BAR} ${bottom}V${Math.min(y(rate), bottom - 0.6).toFixed(1)}h${BAR - 1}V${bottom}z`;
 	});
 	return d;
 }
 
+// When threads began, where the data doesn't say: borders lie there, in order.
 function bandsOf(model) {
-	const last = model.border[model.bucketCount];
-	const all = (model.threads ?? []).map((thread, i) => ({
+	const begins = Array.from(model.border).filter((_, i) => model.borderFlags?.[i] & BORDER_THREAD);
+	const threads = model.threads ?? [];
+	const guessed = begins.length === threads.length - 1 ? [model.border[0], ...begins] : [];
+	const bands = threads.map((thread, i) => ({
 		name: threadName(thread, i),
-		from: thread.start ?? 0,
-		until: thread.end ?? last,
+		from: thread.start ?? guessed[i] ?? model.border[0],
+		until: thread.end ?? model.border[model.bucketCount],
 	}));
-	if (all.length < 2) return [];
-	return all.length <= MOST_BANDS
-		? all
-		: [
-				...all.slice(0, MOST_BANDS - 1),
-				{
-					name: `${count(all.length - MOST_BANDS + 1)} more threads`,
-					from: Math.min(...all.slice(MOST_BANDS - 1).map((b) => b.from)),
-					until: Math.max(...all.slice(MOST_BANDS - 1).map((b) => b.until)),
-				},
-			];
+	if (bands.length < 2) return [];
+	if (bands.length <= MOST_BANDS) return bands;
+	const rest = bands.slice(MOST_BANDS - 1);
+	const name = `${count(rest.length)} more threads`;
+	return [
+		...bands.slice(0, MOST_BANDS - 1),
+		{ name, from: Math.min(...rest.map((b) => b.from)), until: Math.max(...rest.map((b) => b.until)) },
+	];
+}
+
+// Moments that the trace names: the end of the exit handlers, forks.
+function marksOf(model) {
+	if (model.marks) return model.marks;
+	const times = Array.from(model.border).filter((_, i) => model.borderFlags?.[i] & BORDER_MARK);
+	return times.map((time) => ({ time, name: "Exit handlers done, or a fork" }));
 }
 
 // What the lines are, with switches for blocks and resident memory.
 function keysOf(model, state) {
-	const top = (values) => values.reduce((most, v) => Math.max(most, v), 0);
+	const top = (values) => values.reduce((most, v) => (v > most ? v : most), 0);
+	const told = h("span", {});
 	const live = top(model.series.bytes),
-		resident = top(model.series.rss),
+		resident = top(model.resident?.bytes ?? model.series.rss),
 		blocks = top(model.series.blocks);
 	const usual = { blocks: false, rss: resident > 0 && resident <= 2.5 * live };
 	const shows = (key) => (state.get()[key] ? state.get()[key] === "1" : usual[key]);
@@ -648,12 +667,7 @@ function keysOf(model, state) {
 			{ class: "keys" },
 			h("span", { class: "key" }, sample("area", "M1 1H21V11H1z"), "live bytes"),
 			switches.map((s) => s.element),
-			h(
-				"span",
-				{ class: "key" },
-				sample("rate", "M2 11V5H6V11zM9 11V2H13V11zM16 11V7H20V11z"),
-				`calls, at most ${rate(top(model.series.calls), 1)}`,
-			),
+			h("span", { class: "key" }, sample("rate", "M2 11V5H6V11zM9 11V2H13V11zM16 11V7H20V11z"), told),
 			h(
 				"span",
 				{},
@@ -663,6 +677,7 @@ function keysOf(model, state) {
 			),
 		),
 		shows,
+		tellRate: (most) => fill(told, `calls, at most ${rate(most, 1)}`),
 		key: () => `${shows("blocks")} ${shows("rss")}`,
 		highest: () => Math.max(live, shows("rss") ? resident : 0),
 		update: () =>
