@@ -6,7 +6,7 @@ import { cutFunction, shown } from "./text.js";
 export const ROW = 22;
 const NARROWEST = 0.35,
 	READABLE = 36,
-	FEWEST = 5,
+	FEWEST = 7,
 	PAD = 5;
 const FONT = "13px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
 

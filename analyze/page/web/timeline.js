@@ -12,7 +12,8 @@ import { file, show } from "./text.js";
 import { bytes, change, count, nanoseconds, rate, seconds, share } from "./units.js";
 
 const PINS = 26,
-	LIVE = 132,
+	LOW = 132,
+	HIGH = 190,
 	RATE = 30,
 	BAND = 18,
 	AXIS = 22,
@@ -42,7 +43,7 @@ export function timeline(model, state) {
 		bands = bandsOf(model);
 	const first = model.border[0],
 		last = model.border[model.bucketCount];
-	const bottom = PINS + LIVE,
+	const bottom = PINS + (matchMedia("(min-width: 1700px)").matches ? HIGH : LOW),
 		rateTop = bottom + GAP,
 		bandTop = rateTop + RATE + GAP;
 	const axisTop = bandTop + bands.length * BAND,
@@ -91,7 +92,7 @@ export function timeline(model, state) {
 		for (let v = step; v <= most * 1.0001; v += step)
 			lines.push(
 				svg("line", { class: "grid", x1: 0, x2: width, y1: y(v), y2: y(v) }),
-				svg("text", { class: "halo", x: 4, y: y(v) + 14 }, bytes(v)),
+				svg("text", { class: "halo", x: 12, y: y(v) + 14 }, bytes(v)),
 			);
 		const across = (of, scale) =>
 			line()
