@@ -21,8 +21,10 @@ enum answer_unit {
 	ANSWER_COUNT,
 	ANSWER_BYTES,
 	ANSWER_SIGNED, /* bytes, modulo 2^64 */
+	ANSWER_SIGNED_COUNT,
 	ANSWER_NS,
-	ANSWER_SHARE,  /* a real number, 0 to 1 */
+	ANSWER_SHARE, /* a real number, 0 to 1 */
+	ANSWER_SIGNED_SHARE,
 	ANSWER_ID,     /* 16 hexadecimal digits; on a screen, the first 6 */
 	ANSWER_SERIES, /* numbers; on a screen, a small graph */
 };

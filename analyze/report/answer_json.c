@@ -23,7 +23,7 @@ static void write_value(struct out *out, const struct answer_value *value, enum 
 	case ANSWER_IS_NUMBER:
 		if (unit == ANSWER_ID)
 			out_printf(out, "\"%016" PRIx64 "\"", value->number);
-		else if (unit == ANSWER_SIGNED)
+		else if (unit == ANSWER_SIGNED || unit == ANSWER_SIGNED_COUNT)
 			out_printf(out, "%" PRId64, (int64_t)value->number);
 		else
 			out_number(out, value->number);

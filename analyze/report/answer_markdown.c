@@ -37,7 +37,7 @@ static void write_value(struct out *out, const struct answer_value *value, enum 
 
 static bool is_figure(const struct answer_column *column)
 {
-	return column->unit >= ANSWER_COUNT && column->unit <= ANSWER_SHARE;
+	return column->unit >= ANSWER_COUNT && column->unit <= ANSWER_SIGNED_SHARE;
 }
 
 static void write_head(struct out *out, const struct answer_table *t)

@@ -137,6 +137,8 @@ static char *show_number(const struct answer_value *value, enum answer_unit unit
 		return strdup(figure_bytes(text, n, si));
 	case ANSWER_SIGNED:
 		return strdup(figure_change(text, n, si));
+	case ANSWER_SIGNED_COUNT:
+		return strdup(figure_count_change(text, n));
 	case ANSWER_NS:
 		return strdup(figure_time(text, n));
 	case ANSWER_ID:
@@ -159,6 +161,8 @@ char *answer_show(const struct answer_value *value, enum answer_unit unit, unsig
 	case ANSWER_IS_REAL:
 		if (unit == ANSWER_SHARE)
 			return strdup(figure_share(text, value->real));
+		if (unit == ANSWER_SIGNED_SHARE)
+			return strdup(figure_share_change(text, value->real));
 		snprintf(text, sizeof(text), "%.3g", value->real);
 		return strdup(text);
 	case ANSWER_IS_TEXT:

@@ -40,6 +40,14 @@ char *figure_change(char text[FIGURE_SIZE], uint64_t n, bool si)
 	return text;
 }
 
+char *figure_count_change(char text[FIGURE_SIZE], uint64_t n)
+{
+	char count[FIGURE_SIZE];
+	const bool negative = (int64_t)n < 0;
+	snprintf(text, FIGURE_SIZE, "%c%.30s", negative ? '-' : '+', thousands(count, negative ? -n : n));
+	return text;
+}
+
 char *figure_time(char text[FIGURE_SIZE], uint64_t ns)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
@@ -62,6 +70,16 @@ char *figure_share(char text[FIGURE_SIZE], double share)
 	if (percent > 99 && percent < 100)
 		return strcpy(text, ">99 %");
 	snprintf(text, FIGURE_SIZE, "%.0f %%", percent);
+	return text;
+}
+
+char *figure_share_change(char text[FIGURE_SIZE], double share)
+{
+	const double percent = share * 100, size = percent < 0 ? -percent : percent;
+	if (share >= 9)
+		snprintf(text, FIGURE_SIZE, "x %.*f", share < 99 ? 1 : 0, share + 1);
+	else
+		snprintf(text, FIGURE_SIZE, "%+.*f %%", size < 9.95 ? 1 : 0, percent);
 	return text;
 }
 

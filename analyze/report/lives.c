@@ -38,6 +38,7 @@ struct subject {
 struct lives {
 	struct observer observer;
 	uint64_t allowed;
+	uint64_t end_before_ns;
 	bool lacks_identity;
 
 	struct life *items; /* [n] */
@@ -395,6 +396,8 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	for (; at.record < chunk->n_records; at.record++) {
 		if (at.record >= at.next_stamp || at.record >= at.next_run)
 			arrive(&at);
+		if (at.now_ns >= l->end_before_ns)
+			break;
 		if (!see_call(l, &at))
 			return MST_ERR_NOMEM;
 	}
@@ -434,6 +437,7 @@ struct lives *lives_create(uint64_t allowed)
 		.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_INSTRUCTIONS,
 	};
 	l->allowed = allowed;
+	l->end_before_ns = UINT64_MAX;
 	l->last.life = l->first.life = NO_LIFE;
 	return l;
 }
@@ -458,6 +462,11 @@ void lives_destroy(struct lives *l)
 struct observer *lives_observer(struct lives *l)
 {
 	return &l->observer;
+}
+
+void lives_end_before(struct lives *l, uint64_t time_ns)
+{
+	l->end_before_ns = time_ns;
 }
 
 /* ---- The result ---- */

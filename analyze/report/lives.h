@@ -27,6 +27,9 @@ void lives_destroy(struct lives *lives); /* NULL is allowed */
 
 struct observer *lives_observer(struct lives *lives);
 
+/* Before the replay: calls at this time, in ns, or after it don't count. */
+void lives_end_before(struct lives *lives, uint64_t time_ns);
+
 /*
  * After the replay: which block is freed isn't recorded. Then only calls, bytes, frees and heaptrack's count are known,
  * all else is 0 or as if nothing had been freed.

@@ -207,3 +207,23 @@ uint64_t report_growth_from(const struct report *report)
 		return report->query->from_ms;
 	return (report->begin_ns + (report->end_ns - report->begin_ns) / 10) / 1000000;
 }
+
+char *report_command_line(const struct report *report)
+{
+	const struct mst_file_info *info = mst_reader_info(report->reader);
+	size_t size = 1;
+	for (uint32_t i = 0; i < info->argc; i++)
+		size += strlen(info->argv[i]) + 1;
+	char *text = malloc(size), *to = text;
+	if (!text)
+		return NULL;
+	for (uint32_t i = 0; i < info->argc; i++) {
+		const char *word = info->argv[i];
+		const char *slash = i == 0 ? strrchr(word, '/') : NULL;
+		to = stpcpy(to, slash && slash[1] ? slash + 1 : word);
+		if (i + 1 < info->argc)
+			*to++ = ' ';
+	}
+	*to = '\0';
+	return text;
+}

@@ -144,4 +144,7 @@ uint64_t report_growth_from(const struct report *report);
 
 double report_share(uint64_t part, uint64_t whole);
 
+/* The program, without its folder, and its arguments; to be freed. NULL: no memory. */
+char *report_command_line(const struct report *report);
+
 #endif

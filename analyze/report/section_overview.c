@@ -21,25 +21,6 @@ static const char *plural(uint64_t n)
 
 /* ---- The command ---- */
 
-static char *join_arguments(const struct mst_file_info *info)
-{
-	size_t size = 1;
-	for (uint32_t i = 0; i < info->argc; i++)
-		size += strlen(info->argv[i]) + 1;
-	char *text = malloc(size), *to = text;
-	if (!text)
-		return NULL;
-	for (uint32_t i = 0; i < info->argc; i++) {
-		const char *word = info->argv[i];
-		const char *slash = i == 0 ? strrchr(word, '/') : NULL;
-		to = stpcpy(to, slash && slash[1] ? slash + 1 : word);
-		if (i + 1 < info->argc)
-			*to++ = ' ';
-	}
-	*to = '\0';
-	return text;
-}
-
 static const char *describe_end(const struct report *r, char text[64])
 {
 	if (!r->ended)
@@ -80,7 +61,7 @@ static void write_command(struct report *r)
 {
 	const struct mst_file_info *info = mst_reader_info(r->reader);
 	const uint64_t duration = r->end_ns - r->begin_ns;
-	char *command = join_arguments(info);
+	char *command = report_command_line(r);
 	char end[64], run[160], text[FIGURE_SIZE], date[32] = "";
 	const time_t started = (time_t)(info->start_ns / 1000000000);
 	struct tm tm;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "labels.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "label_text.h"
+#include "string_set.h"
+
+struct labels {
+	struct string_set *keys; /* a label's is numbered one above it */
+	uint32_t *loose;
+	uint8_t *nameless;
+	uint32_t n, room, room_nameless;
+};
+
+struct labels *labels_create(void)
+{
+	struct labels *l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->keys = string_set_create();
+	if (l->keys)
+		return l;
+	free(l);
+	return NULL;
+}
+
+void labels_destroy(struct labels *l)
+{
+	if (!l)
+		return;
+	string_set_destroy(l->keys);
+	free(l->loose);
+	free(l->nameless);
+	free(l);
+}
+
+/* Keys begin with a letter for their sort: F a function, L a loose one, A an address. */
+static bool number_key(struct labels *l, char sort, const char *first, const char *second, uint32_t *label)
+{
+	char *key;
+	const int n = asprintf(&key, "%c%s\n%s", sort, first, second);
+	if (n < 0)
+		return false;
+	const size_t number = string_set_number(l->keys, key, (size_t)n);
+	free(key);
+	if (number == 0 || number >= UINT32_MAX ||
+	    !array_reserve(&l->loose, (uint32_t)number - 1, &l->room, sizeof(*l->loose)) ||
+	    !array_reserve(&l->nameless, (uint32_t)number - 1, &l->room_nameless, sizeof(*l->nameless)))
+		return false;
+	*label = (uint32_t)number - 1;
+	if (*label == l->n) {
+		l->nameless[l->n] = sort == 'A';
+		l->loose[l->n++] = *label;
+	}
+	assert(*label < l->n);
+	return true;
+}
+
+static bool add_named(struct labels *l, char *function, const char *module, uint32_t *label)
+{
+	uint32_t loose;
+	label_text_trim(function);
+	if (!number_key(l, 'F', function, module, label))
+		return false;
+	if (l->loose[*label] != *label)
+		return true;
+	label_text_loosen(function);
+	if (!number_key(l, 'L', function, "", &loose))
+		return false;
+	l->loose[*label] = loose;
+	return true;
+}
+
+static bool add_address(struct labels *l, const struct labelled *what, const char *module, uint32_t *label)
+{
+	uint32_t loose;
+	if (!number_key(l, 'A', what->function, what->build, label) ||
+	    !number_key(l, 'L', "", module, &loose))
+		return false;
+	l->loose[*label] = loose;
+	return true;
+}
+
+bool labels_add(struct labels *l, const struct labelled *what, uint32_t *label)
+{
+	char *function = strdup(what->function), *module = strdup(what->module);
+	bool fine = function && module;
+	if (fine) {
+		label_text_module(module);
+		fine = what->named ? add_named(l, function, module, label)
+				   : add_address(l, what, module, label);
+	}
+	free(function);
+	free(module);
+	return fine;
+}
+
+struct match_labels labels_list(const struct labels *l)
+{
+	return (struct match_labels){ l->loose, l->nameless, l->n };
+}

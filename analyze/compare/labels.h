@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions as stacks of two builds are compared by. Equal ones, of a function's and a module's name without what
+ * changes from build to build, share a label: a number from 0 on. A label's loose one is that of all functions whose
+ * names differ in parameters, template arguments or module alone; loose labels are labels, too.
+ *
+ * Code without a name has one for each address of each build, whose loose one is that of its module.
+ */
+#ifndef ANALYZE_LABELS_H
+#define ANALYZE_LABELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "match.h"
+
+struct labels;
+
+struct labelled {
+	const char *function; /* of code without a name: its address */
+	bool named;
+	const char *module; /* last part of its path; "" for the program itself */
+	const char *build;  /* tells builds of a module apart; of code without a name alone */
+};
+
+struct labels *labels_create(void);         /* NULL: no memory */
+void labels_destroy(struct labels *labels); /* NULL is allowed */
+
+/* False: no memory. */
+bool labels_add(struct labels *labels, const struct labelled *what, uint32_t *label);
+
+/* What match_stacks() asks about labels. Valid until the next labels_add(). */
+struct match_labels labels_list(const struct labels *labels);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "group_lives.h"
+#include "hash_index.h"
+#include "hex.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+enum { ENOUGH_LIVES = 10 }; /* frees from which on a median is said */
+
+const char *const figure_words[FIGURES] = { "peak",  "peak-blocks", "end",       "end-blocks",
+					    "bytes", "calls",       "temporary", "life" };
+const char *const figure_titles[FIGURES] = { "peak",       "blocks at the peak",
+					     "at the end", "blocks at the end",
+					     "allocated",  "calls",
+					     "temporary",  "median life" };
+
+/* What calls main and threads: it depends on the C library alone. */
+static const char *const starters[] = {
+	"_start",
+	"__libc_start_main",
+	"__libc_start_call_main",
+	"__libc_start_main_impl",
+	"(below main)",
+	"start_thread",
+	"clone",
+	"clone3",
+	"__clone",
+	"__clone3",
+};
+
+void summary_finish(struct summary *s)
+{
+	free(s->stacks);
+	pool_finish(&s->pool);
+	*s = (struct summary){ 0 };
+}
+
+/* NULL stays NULL. False: no memory. */
+static bool keep(struct summary *s, const char *text, const char **kept)
+{
+	const size_t size = text ? strlen(text) + 1 : 0;
+	char *copy = text ? pool_take(&s->pool, size) : NULL;
+	*kept = copy ? memcpy(copy, text, size) : NULL;
+	return copy || !text;
+}
+
+/* ---- Labels ---- */
+
+/* The labels of a stack while they are collected. */
+struct path {
+	uint32_t *items;
+	uint32_t n, room;
+	uint32_t starters; /* of them the last ones, that are left out */
+};
+
+/* "__libc_start_main@@GLIBC_2.34", too. */
+static bool is_starter(const char *function)
+{
+	const size_t n = strcspn(function, "@");
+	for (size_t i = 0; i < COUNT(starters); i++) {
+		if (strlen(starters[i]) == n && strncmp(function, starters[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The program is the program, however its file is called. */
+static const char *module_name(const struct report *r, uint32_t module)
+{
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(r->reader, &n);
+	if (module < n && modules[module].role == MST_MODULE_EXECUTABLE)
+		return "";
+	return sites_module(r->sites, module);
+}
+
+/* Text of a module's build: its id, else its path. */
+static const char *build_name(const struct report *r, uint32_t module, char text[2 * MST_BUILD_ID_MAX + 1])
+{
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(r->reader, &n);
+	if (module >= n)
+		return "";
+	if (modules[module].build_id_size == 0)
+		return modules[module].path;
+	hex_put(text, modules[module].build_id, modules[module].build_id_size);
+	return text;
+}
+
+/* False: no memory. */
+static bool label_call(const struct report *r, struct labels *labels, uint32_t call, uint32_t module,
+		       uint32_t *label)
+{
+	char build[2 * MST_BUILD_ID_MAX + 1];
+	const struct call *c = call_sites_at(r->calls, call);
+	return labels_add(labels,
+			  &(struct labelled){ .function = c->function,
+					      .named = c->named,
+					      .module = module_name(r, module),
+					      .build = c->named ? "" : build_name(r, module, build) },
+			  label);
+}
+
+static bool path_add(struct path *p, uint32_t label, bool starter)
+{
+	if (!array_reserve(&p->items, p->n, &p->room, sizeof(*p->items)))
+		return false;
+	p->items[p->n++] = label;
+	p->starters = starter ? p->starters + 1 : 0;
+	return true;
+}
+
+static bool collect_stack(const struct report *r, struct labels *labels, uint32_t stack, struct path *p)
+{
+	uint32_t n_stacks, n_frames, n, label;
+	const struct mst_stack *stacks = mst_reader_stacks(r->reader, &n_stacks);
+	const struct mst_frame *frames = mst_reader_frames(r->reader, &n_frames);
+	p->n = p->starters = 0;
+	for (; stack != MST_ROOT_STACK; stack = stacks[stack].parent) {
+		const uint32_t frame = stacks[stack].frame;
+		const uint32_t *calls = call_sites_of(r->calls, frame, &n);
+		for (uint32_t i = 0; calls && i < n; i++) {
+			const bool starter = is_starter(call_sites_at(r->calls, calls[i])->function);
+			if (!label_call(r, labels, calls[i], frames[frame].module, &label) ||
+			    !path_add(p, label, starter))
+				return false;
+		}
+		if (!calls)
+			return false;
+	}
+	if (p->starters < p->n)
+		p->n -= p->starters;
+	return true;
+}
+
+/* One label: of the site's function, or of its library. */
+static bool collect_site(const struct report *r, struct labels *labels, uint32_t stack, enum summary_by by,
+			 struct path *p)
+{
+	const struct site *site = sites_of(r->sites, stack);
+	uint32_t label;
+	p->n = p->starters = 0;
+	if (!site)
+		return false;
+	if (by == SUMMARY_BY_FUNCTION && site->call != MST_NONE)
+		return label_call(r, labels, site->call, site->module, &label) && path_add(p, label, false);
+	return labels_add(labels,
+			  &(struct labelled){
+				  .function = "",
+				  .named = true,
+				  .module = by == SUMMARY_BY_LIBRARY ? module_name(r, site->module) : "?" },
+			  &label) &&
+	       path_add(p, label, false);
+}
+
+/* ---- Stacks ---- */
+
+/* The function outside of a stack's site. NULL: there is none. */
+static const char *find_caller(const struct report *r, uint32_t stack, const struct site *site)
+{
+	uint32_t n_stacks, n;
+	const struct mst_stack *stacks = mst_reader_stacks(r->reader, &n_stacks);
+	bool found = false;
+	for (; stack != MST_ROOT_STACK; stack = stacks[stack].parent) {
+		const uint32_t *calls = call_sites_of(r->calls, stacks[stack].frame, &n);
+		for (uint32_t i = 0; calls && i < n; i++) {
+			const char *function = call_sites_at(r->calls, calls[i])->function;
+			if (found)
+				return is_starter(function) ? NULL : function;
+			found = calls[i] == site->call;
+		}
+	}
+	return NULL;
+}
+
+static bool describe(struct summary *s, struct report *r, uint32_t stack, enum summary_by by,
+		     struct origin *origin)
+{
+	const struct site *site = sites_of(r->sites, stack);
+	if (!site)
+		return false;
+	const bool known = site->call != MST_NONE && by != SUMMARY_BY_LIBRARY;
+	const struct call *call = known ? call_sites_at(r->calls, site->call) : NULL;
+	const char *module = sites_module(r->sites, site->module);
+	origin->line = known && by == SUMMARY_BY_STACK ? call->line : 0;
+	origin->id = by == SUMMARY_BY_STACK ? sites_id(r->sites, stack) : 0;
+	return keep(s,
+		    known                      ? call->function
+		    : by != SUMMARY_BY_LIBRARY ? "[no stack]"
+		    : *module                  ? module
+					       : "[no library]",
+		    &origin->function) &&
+	       keep(s, known && *call->file ? call->file : NULL, &origin->file) &&
+	       keep(s, *module ? module : NULL, &origin->module) &&
+	       keep(s, known && site->via != MST_NONE ? call_sites_at(r->calls, site->via)->function : NULL,
+		    &origin->via) &&
+	       keep(s, known && by == SUMMARY_BY_STACK ? find_caller(r, stack, site) : NULL, &origin->caller);
+}
+
+static uint32_t hash_path(const uint32_t *labels, uint32_t n)
+{
+	return hash_text((const char *)labels, n * sizeof(*labels));
+}
+
+/* The stack of a path, made and described if need be. NULL: no memory. */
+static struct summary_stack *find_stack(struct summary *s, struct hash_index *index, const struct path *p)
+{
+	const uint32_t hash = hash_path(p->items, p->n);
+	uint32_t id;
+	if (!hash_index_reserve(index) || !array_reserve(&s->stacks, s->n, &s->room, sizeof(*s->stacks)))
+		return NULL;
+	for (uint32_t at = hash_index_first(index, hash); hash_index_next(index, hash, &at, &id);) {
+		const struct summary_stack *known = &s->stacks[id];
+		if (known->n == p->n &&
+		    (p->n == 0 || memcmp(known->labels, p->items, p->n * sizeof(*p->items)) == 0))
+			return &s->stacks[id];
+	}
+	uint32_t *labels = pool_take(&s->pool, (p->n + (size_t)1) * sizeof(*labels));
+	if (!labels)
+		return NULL;
+	if (p->n)
+		memcpy(labels, p->items, p->n * sizeof(*labels));
+	hash_index_add(index, hash, s->n);
+	s->stacks[s->n] = (struct summary_stack){ .labels = labels, .n = p->n };
+	return &s->stacks[s->n++];
+}
+
+static void add_group(struct summary_stack *to, const struct group *g)
+{
+	to->figures[FIGURE_PEAK] += g->then_bytes;
+	to->figures[FIGURE_PEAK_BLOCKS] += g->then_blocks;
+	to->figures[FIGURE_END] += g->end_bytes;
+	to->figures[FIGURE_END_BLOCKS] += g->end_blocks;
+	to->figures[FIGURE_BYTES] += g->bytes;
+	to->figures[FIGURE_CALLS] += g->calls;
+}
+
+/* Groups come with the most allocated bytes first, so the first one of a path describes it. False: no memory. */
+static bool add_groups(struct summary *s, struct report *r, struct labels *labels, enum summary_by by,
+		       const struct groups *groups, uint32_t *number_of)
+{
+	struct hash_index index;
+	struct path path = { 0 };
+	bool fine = hash_index_init(&index);
+	for (uint32_t i = 0; fine && i < groups->n; i++) {
+		const struct group *g = &groups->items[i];
+		const uint32_t before = s->n;
+		struct summary_stack *to = NULL;
+		if (by == SUMMARY_BY_STACK ? collect_stack(r, labels, g->stack, &path)
+					   : collect_site(r, labels, g->stack, by, &path))
+			to = find_stack(s, &index, &path);
+		fine = to && (s->n == before || describe(s, r, g->stack, by, &to->origin));
+		if (!fine)
+			break;
+		add_group(to, g);
+		number_of[g->stack] = (uint32_t)(to - s->stacks);
+	}
+	free(path.items);
+	hash_index_finish(&index);
+	return fine;
+}
+
+/* ---- Lives ---- */
+
+static uint64_t median_life(const struct group_lives *lives, const struct group_life *life)
+{
+	return life->freed < ENOUGH_LIVES ? FIGURE_UNKNOWN
+					  : histogram_quantile(&life->calls, &lives->pages, .5);
+}
+
+/* False: no memory. */
+static bool add_lives(struct summary *s, const struct report *r, uint32_t *number_of, uint32_t n_stacks)
+{
+	struct group_lives lives = { 0 }, all = { 0 };
+	bool fine = group_lives_add_up(&lives, r, number_of, n_stacks, s->n);
+	for (uint32_t i = 0; fine && i < s->n; i++) {
+		s->stacks[i].figures[FIGURE_TEMPORARY] = lives.items[i].temporary;
+		s->stacks[i].figures[FIGURE_LIFE] = median_life(&lives, &lives.items[i]);
+	}
+	for (uint32_t i = 0; i < n_stacks; i++)
+		number_of[i] = number_of[i] == MST_NONE ? MST_NONE : 0;
+	fine = fine && group_lives_add_up(&all, r, number_of, n_stacks, 1);
+	if (fine) {
+		s->totals[FIGURE_TEMPORARY] = all.items[0].temporary;
+		s->totals[FIGURE_LIFE] = median_life(&all, &all.items[0]);
+	}
+	group_lives_finish(&lives);
+	group_lives_finish(&all);
+	return fine;
+}
+
+static void forget_lives(struct summary *s)
+{
+	s->totals[FIGURE_TEMPORARY] = s->totals[FIGURE_LIFE] = FIGURE_UNKNOWN;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->stacks[i].figures[FIGURE_TEMPORARY] = s->stacks[i].figures[FIGURE_LIFE] = FIGURE_UNKNOWN;
+}
+
+/* ---- All of it ---- */
+
+static bool keep_command(struct summary *s, const struct report *r)
+{
+	char *command = report_command_line(r);
+	const bool fine = command && keep(s, command, &s->command) && keep(s, r->name, &s->name);
+	free(command);
+	return fine;
+}
+
+static void add_totals(struct summary *s, const struct report *r)
+{
+	const struct report_totals t = report_totals(r, r->profile);
+	s->totals[FIGURE_PEAK] = t.then_bytes;
+	s->totals[FIGURE_PEAK_BLOCKS] = t.then_blocks;
+	s->totals[FIGURE_END] = t.end_bytes;
+	s->totals[FIGURE_END_BLOCKS] = t.end_blocks;
+	s->totals[FIGURE_BYTES] = t.bytes;
+	s->totals[FIGURE_CALLS] = t.calls;
+	s->duration_ns = profile_end_ns(r->profile) - r->begin_ns;
+	s->partial = r->partial;
+	s->sampled = mst_reader_info(r->reader)->sample_bytes;
+	s->knows_lives = report_knows_lives(r);
+}
+
+bool summary_make(struct summary *s, struct report *r, struct labels *labels, enum summary_by by)
+{
+	struct groups groups = { 0 };
+	uint32_t n_stacks;
+	mst_reader_stacks(r->reader, &n_stacks);
+	uint32_t *number_of = malloc((n_stacks + (size_t)1) * sizeof(*number_of));
+	*s = (struct summary){ 0 };
+	add_totals(s, r);
+	if (number_of)
+		memset(number_of, 0xff, n_stacks * sizeof(*number_of));
+	bool fine = number_of && keep_command(s, r) &&
+		    report_groups(r, r->profile, &groups, BY_STACK, ORDER_BYTES) &&
+		    add_groups(s, r, labels, by, &groups, number_of);
+	if (fine && s->knows_lives)
+		fine = add_lives(s, r, number_of, n_stacks);
+	else
+		forget_lives(s);
+	groups_finish(&groups);
+	free(number_of);
+	return fine;
+}
+
+struct match_stack *summary_match_stacks(const struct summary_stack *stacks, uint32_t n)
+{
+	struct match_stack *list = malloc((n + (size_t)1) * sizeof(*list));
+	for (uint32_t i = 0; list && i < n; i++)
+		list[i] = (struct match_stack){ stacks[i].labels, stacks[i].n,
+						stacks[i].figures[FIGURE_CALLS] };
+	return list;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one recording comes to: figures of all blocks, and of each stack. It is made of a replayed report and outlives it,
+ * so that several recordings can be compared.
+ */
+#ifndef ANALYZE_SUMMARY_H
+#define ANALYZE_SUMMARY_H
+
+#include "labels.h"
+#include "report.h"
+#include "string_pool.h"
+
+enum figure {
+	FIGURE_PEAK, /* bytes live at the peak, or at the query's moment */
+	FIGURE_PEAK_BLOCKS,
+	FIGURE_END, /* bytes live at the end */
+	FIGURE_END_BLOCKS,
+	FIGURE_BYTES, /* allocated */
+	FIGURE_CALLS,
+	FIGURE_TEMPORARY, /* blocks; lives.h */
+	FIGURE_LIFE,      /* median lifetime in calls; not a sum */
+	FIGURES
+};
+
+#define FIGURE_UNKNOWN UINT64_MAX
+
+/* Words of the command line and of JSON, and what a screen says. */
+extern const char *const figure_words[FIGURES];
+extern const char *const figure_titles[FIGURES];
+
+static inline bool figure_is_bytes(enum figure figure)
+{
+	return figure == FIGURE_PEAK || figure == FIGURE_END || figure == FIGURE_BYTES;
+}
+
+/* Names of a stack's site; texts are the summary's. */
+struct origin {
+	const char *function, *file, *module, *via; /* NULL: there is none, but for `function` */
+	const char *caller; /* the function that calls the site; NULL: none is known */
+	int line;           /* 0: not known */
+	uint64_t id;        /* sites_id() */
+};
+
+struct summary_stack {
+	uint32_t *labels; /* innermost first */
+	uint32_t n;
+	uint64_t figures[FIGURES];
+	struct origin origin;
+};
+
+struct summary {
+	const char *name, *command; /* of the trace; the program and its arguments */
+	uint64_t totals[FIGURES];
+	uint64_t duration_ns;
+	struct summary_stack *stacks; /* no two have equal labels */
+	uint32_t n, room;
+	bool partial, sampled;
+	bool knows_lives; /* else FIGURE_TEMPORARY and FIGURE_LIFE are unknown */
+	struct pool pool;
+};
+
+/* What stacks are taken for the same within one recording. */
+enum summary_by { SUMMARY_BY_STACK, SUMMARY_BY_FUNCTION, SUMMARY_BY_LIBRARY };
+
+/*
+ * After the replay of a report with its profile and sites. Frames outside of main are left out of stacks. False: no
+ * memory; summary_finish() must still be called.
+ */
+bool summary_make(struct summary *summary, struct report *report, struct labels *labels, enum summary_by by);
+void summary_finish(struct summary *summary);
+
+/* The stacks as match_stacks() takes them, to be freed. NULL: no memory. */
+struct match_stack *summary_match_stacks(const struct summary_stack *stacks, uint32_t n);
+
+#endif
