@@ -54,6 +54,7 @@ struct summary {
 	uint64_t duration_ns;
 	struct summary_stack *stacks; /* no two have equal labels */
 	uint32_t n, room;
+	struct answer_filter passed; /* by the filters; without `words` and `n` */
 	bool partial, sampled;
 	bool knows_lives; /* else FIGURE_TEMPORARY and FIGURE_LIFE are unknown */
 	struct pool pool;

@@ -26,11 +26,13 @@ enum {
 	KEY_FORMAT,
 	KEY_SI,
 	KEY_SYMBOLS,
+	KEY_DIFF,
+	KEY_FIGURE,
 };
 
 #define MOST_SUPPRESSIONS (1u << 20) /* bytes of a file */
 
-enum { GROUP_QUESTION = 1, GROUP_SITES = FILTER_GROUP + 1, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
+enum { GROUP_QUESTION = 1, GROUP_DIFF = FILTER_GROUP + 1, GROUP_SITES, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "The question:", GROUP_QUESTION },
@@ -56,6 +58,13 @@ static const struct argp_option options[] = {
 	  GROUP_QUESTION },
 	{ "threshold", KEY_THRESHOLD, "PERCENT", 0, "leave smaller shares out of the tree (3)",
 	  GROUP_QUESTION },
+	{ NULL, 0, NULL, 0, "Comparing:", GROUP_DIFF },
+	{ "diff", KEY_DIFF, "OLD", 0,
+	  "what changed from OLD to TRACE; of several, from their median (repeatable)", GROUP_DIFF },
+	{ "figure", KEY_FIGURE, "FIGURE[,...]", 0,
+	  "list the stacks by peak, peak-blocks, end, end-blocks, bytes, calls, temporary, life or all "
+	  "(peak,end,calls)",
+	  GROUP_DIFF },
 	{ NULL, 0, NULL, 0, "Sites:", GROUP_SITES },
 	{ "alloc-fn", KEY_ALLOC_FN, "NAME", 0, "this function is an allocator, not a site (repeatable)",
 	  GROUP_SITES },
@@ -160,6 +169,41 @@ static error_t add_pattern(struct report_command *command, const char *pattern)
 	return 0;
 }
 
+static error_t add_old(struct report_command *command, const char *name)
+{
+	const char **olds = reallocarray(command->olds, command->n_olds + 1, sizeof(*olds));
+	if (!olds)
+		return ENOMEM;
+	command->olds = olds;
+	olds[command->n_olds++] = name;
+	return 0;
+}
+
+/* Words with commas between them. */
+static void parse_figures(struct report_command *command, struct argp_state *state, const char *value)
+{
+	command->figures_given = true;
+	for (const char *word = value;; word++) {
+		const size_t n = strcspn(word, ",");
+		unsigned f = 0;
+		while (f < FIGURES &&
+		       (strlen(figure_words[f]) != n || strncmp(figure_words[f], word, n) != 0))
+			f++;
+		if (f < FIGURES)
+			command->figures[f] = true;
+		else if (n == 3 && strncmp(word, "all", n) == 0)
+			memset(command->figures, true, sizeof(command->figures));
+		else
+			argp_error(state,
+				   "--figure=%s: should be peak, peak-blocks, end, end-blocks, bytes, calls, "
+				   "temporary, life or all",
+				   value);
+		word += n;
+		if (*word == '\0')
+			return;
+	}
+}
+
 static error_t add_section(struct report_command *command, const struct report_section *section)
 {
 	const struct report_section **sections =
@@ -207,7 +251,42 @@ static error_t add_symbol_dir(struct tool *tool, const char *directory)
 	return 0;
 }
 
-/* Words that name a section come first; the other one is the trace. */
+static error_t add_input(struct report_command *command, const char *word)
+{
+	const char **inputs = reallocarray(command->inputs, command->n_inputs + 1, sizeof(*inputs));
+	if (!inputs)
+		return ENOMEM;
+	command->inputs = inputs;
+	inputs[command->n_inputs++] = word;
+	command->input = word;
+	return 0;
+}
+
+/* With --diff, all traces but the last one are old. */
+static error_t end_inputs(struct report_command *command, struct argp_state *state)
+{
+	error_t error = 0;
+	if (command->n_inputs > 1 && command->n_olds == 0)
+		argp_error(state, "more than one trace: %s", command->inputs[1]);
+	for (size_t i = 0; i + 1 < command->n_inputs && error == 0; i++)
+		error = add_old(command, command->inputs[i]);
+	return error;
+}
+
+/* What a comparison cannot answer. */
+static void check_diff(const struct report_command *command, struct argp_state *state)
+{
+	if (command->n_olds == 0 && command->figures_given)
+		argp_error(state, "--figure=FIGURE is about --diff=OLD");
+	if (command->n_olds && command->n_sections)
+		argp_error(state, "--diff=OLD has no sections: --figure=FIGURE chooses what is listed");
+	if (command->n_olds && command->query.by_given && command->query.by != BY_STACK &&
+	    command->query.by != BY_FUNCTION && command->query.by != BY_LIBRARY)
+		argp_error(state, "--diff=OLD compares by stack, function or library, not by %s",
+			   group_names[command->query.by]);
+}
+
+/* Words that name a section come first; the others are traces. */
 static error_t add_word(struct report_command *command, struct argp_state *state, const char *word)
 {
 	const struct report_section *section = report_section_find(word);
@@ -215,10 +294,7 @@ static error_t add_word(struct report_command *command, struct argp_state *state
 		return add_section(command, section);
 	if (command->input && section)
 		argp_error(state, "the section %s comes before the trace", word);
-	if (command->input)
-		argp_error(state, "more than one trace: %s", word);
-	command->input = word;
-	return 0;
+	return add_input(command, word);
 }
 
 /* The trace is there; without a section the first one is meant. */
@@ -229,9 +305,16 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 			   command->n_sections ? "which trace? (a trace of that name is ./%s)"
 					       : "which trace?",
 			   command->n_sections ? command->sections[command->n_sections - 1]->name : "");
+	const error_t error = end_inputs(command, state);
+	if (error)
+		return error;
+	check_diff(command, state);
 	command->query.suppressions = &command->suppressions;
 	if (!command->no_built_in && !suppressions_add_built_in(&command->suppressions))
 		return ENOMEM;
+	if (command->n_olds && !command->figures_given)
+		command->figures[FIGURE_PEAK] = command->figures[FIGURE_END] =
+			command->figures[FIGURE_CALLS] = true;
 	return command->n_sections ? 0 : add_section(command, report_sections[0]);
 }
 
@@ -292,6 +375,11 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 	case KEY_THRESHOLD:
 		parse_number(state, "threshold", value, 100, &n);
 		command->query.threshold = (double)n / 100;
+		return 0;
+	case KEY_DIFF:
+		return add_old(command, value);
+	case KEY_FIGURE:
+		parse_figures(command, state, value);
 		return 0;
 	case KEY_STACK:
 		return parse_stack(command, state, value);
@@ -356,7 +444,7 @@ static const struct argp_child children[] = { { &filter_argp, 0, NULL, 0 }, { 0 
 const struct argp report_argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "[SECTION...] TRACE",
+	.args_doc = "[SECTION...] TRACE\n--diff=OLD TRACE",
 	.doc = doc,
 	.children = children,
 	.help_filter = list_sections,
@@ -375,4 +463,6 @@ void report_command_finish(struct report_command *command)
 	suppressions_finish(&command->suppressions);
 	free(command->patterns);
 	free(command->sections);
+	free(command->inputs);
+	free(command->olds);
 }

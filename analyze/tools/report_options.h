@@ -5,6 +5,7 @@
 
 #include "filter_options.h"
 #include "report.h"
+#include "summary.h"
 #include "tool.h"
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_MARKDOWN, REPORT_CSV };
@@ -19,7 +20,13 @@ struct report_command {
 	size_t n_sections;
 	struct filter_options filter;
 	const char *from, *until; /* as they were given; NULL: not given */
-	const char *input;
+	const char **inputs;      /* words that are no sections */
+	size_t n_inputs;
+	const char *input; /* the last one */
+	const char **olds; /* of --diff, by their names */
+	size_t n_olds;
+	bool figures[FIGURES]; /* of --diff: those with lists */
+	bool figures_given;
 	const char *output; /* NULL: standard output */
 	enum report_format format;
 };

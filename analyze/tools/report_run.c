@@ -2,65 +2,20 @@
 #include "report_run.h"
 
 #include <inttypes.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "answer_formats.h"
+#include "extent.h"
 #include "figures.h"
 #include "filtered_trace.h"
-#include "number.h"
-#include "output_set.h"
-#include "pager.h"
+#include "report_print.h"
 #include "sample_weight.h"
 
 #define NS_PER_MS 1000000u
 
-enum {
-	ANY_LIVES = NEEDS_LIVES | WANTS_LIVES,
-	MOST_OBSERVERS = 8,
-	LEAST_WIDTH = 40,
-	MOST_WIDTH = 1000,
-	USUAL_WIDTH = 80
-};
+enum { ANY_LIVES = NEEDS_LIVES | WANTS_LIVES, MOST_OBSERVERS = 8 };
 
 /* ---- The pass ---- */
-
-/* What the trace's file says before the replay: when it ends, and how many events it has. */
-struct extent {
-	uint64_t end_ns, events;
-};
-
-/*
- * Reads all headers if the file has no END unit, and of a damaged one as many as are sound. A pipe has been copied to a
- * file, so every input can be read twice.
- */
-static struct extent measure(const struct tool_trace *trace)
-{
-	struct extent extent = { 0 };
-	struct mst_end end;
-	struct mst_reader *reader;
-	const struct mst_chunk *chunk;
-	if (mst_reader_peek_end(trace->reader, &end))
-		return (struct extent){ end.time_ns, end.events };
-	const off_t position = lseek(trace->fd, 0, SEEK_CUR);
-	if (position < 0 || trace->start < 0 || lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0)
-		return extent;
-	if (mst_reader_create(&reader, trace->fd) == 0) {
-		mst_reader_want(reader, 0);
-		while (mst_reader_peek(reader, &chunk) > 0) {
-			extent.end_ns = chunk->last_time << mst_reader_time_shift(reader);
-			extent.events += chunk->sums.events;
-		}
-		mst_reader_destroy(reader);
-	}
-	(void)lseek(trace->fd, position, SEEK_SET);
-	return extent;
-}
 
 static unsigned needs_of(const struct report_command *command, const struct extent *extent)
 {
@@ -146,72 +101,6 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 
 /* ---- The answer ---- */
 
-static unsigned screen_width(void)
-{
-	struct winsize size;
-	uint64_t n;
-	const char *columns = getenv("COLUMNS");
-	if (columns && number_natural(columns, MOST_WIDTH, &n) && n)
-		return n < LEAST_WIDTH ? LEAST_WIDTH : (unsigned)n;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
-	return USUAL_WIDTH;
-}
-
-static struct answer_style find_style(const struct report_command *command, bool terminal)
-{
-	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-	setlocale(LC_CTYPE, "");
-	const struct answer_style style = {
-		.width = screen_width(),
-		.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-		.colour = terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0),
-		.si = command->query.si,
-	};
-	setlocale(LC_CTYPE, "C");
-	return style;
-}
-
-static void write_answer(struct out *out, const struct answer *answer, enum report_format format,
-			 const struct answer_style *style)
-{
-	switch (format) {
-	case REPORT_TEXT:
-		answer_write_text(out, answer, style);
-		break;
-	case REPORT_JSON:
-		answer_write_json(out, answer);
-		break;
-	case REPORT_MARKDOWN:
-		answer_write_markdown(out, answer, style);
-		break;
-	case REPORT_CSV:
-		answer_write_csv(out, answer);
-		break;
-	}
-}
-
-/* False after a message. */
-static bool print_answer(const struct report_command *command, const struct answer *answer)
-{
-	const char *name = command->output ? command->output : "-";
-	const bool terminal =
-		strcmp(name, "-") == 0 && isatty(STDOUT_FILENO) && command->format == REPORT_TEXT;
-	const struct answer_style style = find_style(command, terminal);
-	struct output_file file;
-	struct pager pager = { 0 };
-	if (terminal)
-		pager_begin(&pager);
-	bool fine = output_begin(&file, &command->tool, name, OUTPUT_FILE_RESULT, PACK_NONE);
-	if (fine) {
-		write_answer(file.out, answer, command->format, &style);
-		/* A reader who has seen enough closes the pager. */
-		fine = output_end(&file, &command->tool, name, true) || pager.pid;
-	}
-	pager_end(&pager);
-	return fine;
-}
-
 /* What is true of all figures of a section. */
 static void note_limits(struct report *r)
 {
@@ -275,7 +164,7 @@ static int answer_questions(const struct report_command *command, const struct t
 		return TOOL_NO_RESULT;
 	}
 	tool_symbol_notices(tool, symbolize_symbols(r->symbolizer));
-	return print_answer(command, r->answer) ? status : (int)TOOL_NO_RESULT;
+	return report_print(command, r->answer) ? status : (int)TOOL_NO_RESULT;
 }
 
 /* The run's part that the answer is about: an end behind the beginning. */
@@ -299,7 +188,7 @@ static int answer_all(const struct report_command *command, const struct tool_tr
 {
 	const struct tool *tool = &command->tool;
 	struct pass pass = { .settings = tool->args.settings };
-	const struct extent extent = measure(trace);
+	const struct extent extent = extent_measure(trace);
 	int status = TOOL_NO_RESULT;
 	r->reader = trace->reader;
 	r->name = trace->name;
@@ -333,7 +222,7 @@ static void notice_late(const struct report_command *command, const struct repor
 static int answer_filtered(const struct report_command *command, const struct tool_trace *trace,
 			   struct report *r)
 {
-	const struct extent extent = measure(trace);
+	const struct extent extent = extent_measure(trace);
 	const struct filtered_trace_job job = {
 		.query = &command->filter.query,
 		.until_ms = report_command_filters_times(command) ? command->query.until_ms : UINT64_MAX,

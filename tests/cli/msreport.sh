@@ -113,3 +113,23 @@ t msreport anonymous
 t msreport churn anonymous
 t msreport leaks anonymous
 t msreport T -o /dev/full
+printf 'module /bin/old\nstack 1 m0x10 m0x20\nstack 2 m0x30 m0x20\nalloc 0 malloc 1 1000\nalloc 1 malloc 2 50\nfree 1\nend 5000000\n' >script
+script2trace script old
+printf 'stack 1 0x10 0x20\nstack 2 0x30 0x20\nalloc 0 malloc 1 1500\ntime 3000000\nalloc 1 malloc 2 50\nfree 1\nalloc 2 malloc 2 70\nend 5000000\n' >script
+script2trace script one
+sed 's/ 1500/ 9000/' script >script2
+script2trace script2 two
+t msreport --diff one two
+t msreport --diff one two --figure=end,life --format=markdown
+t msreport --diff one two --figure=calls --format=csv
+t msreport --diff two@1ms two --figure=peak
+t msreport --diff old one --figure=end --at=end
+t msreport --diff one one two
+t msreport --diff one
+t msreport one two
+t msreport peak --diff one two
+t msreport --diff one two --by=size
+t msreport --figure=peak one
+t msreport --diff one two --figure=peak,foo
+t msreport --diff nosuch two
+t msreport --diff cut.zst T --figure=calls

@@ -77,7 +77,9 @@ class Tests:
         validator = jsonschema.Draft202012Validator(strict(self.schema))
         for trace in (self.trace, self.python):
             for words in (SECTIONS, ("peak", "leaks", "growth", "churn", "--by=library"), ("peak", "--by=type"),
-                          ("peak", "--by=thread", "--at=end"), ("growth", "--by=size"), ("--stack=1",), ("--stack=c",)):
+                          ("peak", "--by=thread", "--at=end"), ("growth", "--by=size"), ("--stack=1",), ("--stack=c",),
+                          ("--diff", self.python, "--figure=all"), ("--diff", self.trace, "--by=library"),
+                          ("--diff", self.trace, "--diff", self.python, "--figure=end,life")):
                 document = json.loads(self.ask("--format=json", *words, trace))
                 errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator.iter_errors(document)]
                 assert not errors, errors[:5]
@@ -236,6 +238,74 @@ class Tests:
         for option in ("--thread=1", "--lifetime=1s-", "--from=1ms"):
             done = subprocess.run([self.msreport, "leaks", option, without], capture_output=True, text=True)
             assert done.returncode == 64 and f"{option.split('=')[0]}: which block" in done.stderr, done
+
+    def planted(self, program, *mode):
+        return self.record("-".join([program, *mode]), self.build.file(f"tests/cli/{program}"), *mode)
+
+    def changes(self, *words):
+        """What --diff lists, by figure: (list, function, change)."""
+        sections = self.answer("--top=1000", "--figure=all", *(str(word) for word in words))
+        return {name[len("diff_"):]: {(which, row["function"], row["change"])
+                                      for which in ("grew", "shrank", "new", "gone") for row in section[which]}
+                for name, section in sections.items() if name != "diff"}
+
+    def test_diff_finds_what_was_planted(self):
+        """Each regression, between two runs of one build and between two builds; nothing else."""
+        for program in ("planted", "planted_next"):
+            old = self.planted("planted")
+            leak = self.changes("--diff", old, self.planted(program, "leak"))
+            assert {row[2] for row in leak["end"]} == {200 * 48}, leak
+            assert {row[2] for row in leak["calls"]} == {200}, leak
+            call = self.changes("--diff", old, self.planted(program, "call"))
+            assert not call["end"] and {row[2] for row in call["calls"]} == {200}, call
+            peak = self.changes("--diff", old, self.planted(program, "peak"))
+            assert {row[::2] for row in peak["peak"]} == {("grew", 3200)}, peak
+            assert not peak["calls"] and not peak["end"], peak
+            double = self.changes("--diff", old, self.planted(program, "double"))
+            assert {row[::2] for row in double["peak"]} == {("grew", 8192)}, double
+            assert not double["calls"] and not double["end"], double
+
+    def test_diff_of_unchanged_repeats(self):
+        """Runs of one build, and of one version and the next without a regression: no change of any figure."""
+        first, following = self.planted("planted"), self.planted("planted_next")
+        changes = self.changes("--diff", first, following)
+        assert not any(changes.values()), changes
+        for _ in range(10):
+            again = self.record("again", self.build.file("tests/cli/planted"))
+            changes = self.changes("--diff", first, again)
+            assert not any(changes.values()), changes
+
+    def test_diff_names_what_was_renamed(self):
+        sections = self.answer("--diff", self.planted("planted"), self.planted("planted_next"))
+        stacks = {row["stacks_are"]: row["stacks"] for row in sections["diff"]["matching"]}
+        assert stacks == {"moved": 3}, stacks
+
+    def test_diff_of_several(self):
+        """What is within the noise of several runs is no change."""
+        runs = [self.record(f"noise{n}", sys.executable, "-c", f"x = [0] * {20000 + 500 * n}") for n in range(4)]
+        assert self.changes("--diff", runs[0], runs[2])["peak"]
+        assert not self.changes("--diff", *runs[:3], runs[3])["peak"]
+        far = self.record("far", sys.executable, "-c", "x = [0] * 90000")
+        assert any(row[0] == "grew" and row[2] > 500000 for row in self.changes("--diff", *runs, far)["peak"])
+
+    def test_diff_of_filtered_blocks(self):
+        """Filters choose the blocks of both."""
+        old, new = self.planted("planted"), self.planted("planted", "leak")
+        assert {row[2] for row in self.changes("--diff", old, new, "--size=48")["end"]} == {200 * 48}
+        assert not any(self.changes("--diff", old, new, "--size=100-").values())
+        assert self.changes("--diff", old, "--until=5", self.python) == self.changes(
+            "--diff", old + "@5", self.python + "@5")
+
+    def test_diff_of_moments(self):
+        """FILE@TIME is the trace that msconvert cuts there, and a file of that very name comes first."""
+        convert = self.build.file("analyze/msconvert")
+        cut = os.path.join(self.folder, "python@5.zst")
+        subprocess.run([convert, "-q", "--to=trace", "--until=5", "-o", cut, self.python], check=True)
+        changes = self.changes("--diff", self.python + "@5ms", cut)
+        assert not any(changes.values()), changes
+        assert self.changes("--diff", self.python + "@5", self.python)["calls"]
+        assert "nosuch: No such file" in subprocess.run([self.msreport, "--diff", self.python, "nosuch@5ms"],
+                                                            capture_output=True, text=True, check=False).stderr
 
     def terminal(self, rows, **environment):
         """What msreport prints on a terminal."""

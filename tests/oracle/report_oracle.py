@@ -39,6 +39,17 @@ COSTS = {
 }
 
 
+# Two runs of one program, of which heaptrack_print -d and msreport --diff have the same sums.
+PAIRS = {
+    "perl diff": (PROGRAMS["perl"], ["perl", "-e", "my %h; $h{$_ % 900} .= 'y' x ($_ % 60) for 1..30000"]),
+    "jq diff": (PROGRAMS["jq"], ["jq", "-n", "[range(9000) | {id: ., name: tostring}] | map(.id) | add"]),
+    "bash diff": (PROGRAMS["bash"], ["bash", "-c", "for i in {1..900}; do a[i]=$i; b[i]=$i; done; unset a"]),
+}
+
+# heaptrack_print's cost, and the title of our sum.
+DIFF_COSTS = {"allocations": "calls", "leaked": "end", "peak": "peak"}
+
+
 class Bench:
     """heaptrack's recording of one program, and both answers."""
 
@@ -54,13 +65,20 @@ class Bench:
                 return path + suffix
         raise Problem("heaptrack wrote no file")
 
-    def theirs(self, recording, cost):
+    def theirs(self, recording, cost, *more):
         path = os.path.join(self.folder, "folded")
         subprocess.run(["heaptrack_print", "--disable-builtin-suppressions", "--disable-embedded-suppressions",
-                        "-f", recording, "-F", path, "--flamegraph-cost-type", cost],
+                        "-f", recording, "-F", path, "--flamegraph-cost-type", cost, *more],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         with open(path, encoding="utf-8", errors="replace") as lines:
             return Counter(int(line.rsplit(" ", 1)[1]) for line in lines)
+
+    def changes(self, old, new):
+        """The change of each sum, by its title, and of the lists in it."""
+        command = [self.msreport, "-q", "--format=json", "--figure=all", "--diff", old, new]
+        diff = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["sections"]["diff"]
+        return {row["figure"]: (row["change"], sum(row[name] for name in ("grew", "shrank", "appeared", "gone")))
+                for row in diff["bytes"] + diff["counts"] if row["grew"] is not None}
 
     def ours(self, recording):
         command = [self.msreport, "-q", "--format=json", "--by=stack", "--top=1000000", "--no-suppressions", "churn",
@@ -90,9 +108,25 @@ def compare(name):
     return run
 
 
+def compare_pair(name):
+    def run(bench):
+        if not have(PAIRS[name][0][0]):
+            return "skip: not installed"
+        word = name.replace(" ", "-")
+        old, new = (bench.record(f"{word}-{i}", command) for i, command in enumerate(PAIRS[name]))
+        changes = bench.changes(old, new)
+        for cost, figure in DIFF_COSTS.items():
+            theirs = sum(value * times for value, times in bench.theirs(new, cost, "-d", old).items())
+            if changes[figure] != (theirs, theirs):
+                raise Problem(f"{cost}: msreport has {changes[figure]}, heaptrack_print {theirs}")
+        return f"{changes['calls'][0]} calls, {changes['peak'][0]} bytes at the peak"
+    return run
+
+
 def main():
     need("heaptrack", "heaptrack_print")
-    return run_script(__doc__, [(name, compare(name)) for name in PROGRAMS], Bench)
+    cases = [(name, compare(name)) for name in PROGRAMS] + [(name, compare_pair(name)) for name in PAIRS]
+    return run_script(__doc__, cases, Bench)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 set -l sections overview peak leaks growth steps churn sizes threads libraries functions lines errors rss
 complete -c msreport -a "$sections" -d Section
 complete -c msreport -l at -x -a 'peak end' -d 'The moment of peak'
+complete -c msreport -l diff -r -F -d 'What changed from an older recording'
+complete -c msreport -l figure -x -a 'peak peak-blocks end end-blocks bytes calls temporary life all' -d 'What is compared'
 complete -c msreport -l from -x -d 'Only blocks allocated then or later'
 complete -c msreport -l until -x -d 'Leave out what happened later'
 complete -c msreport -l thread -x -d 'Only blocks that this thread allocated'

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What msreport reads: a trace, also from a pipe, or a file that can be imported. */
+#ifndef ANALYZE_REPORT_INPUT_H
+#define ANALYZE_REPORT_INPUT_H
+
+#include "import.h"
+#include "tool.h"
+
+struct report_input {
+	struct tool_trace trace;
+	struct import import;
+	bool imported;
+};
+
+/* "-" is standard input. False after a message. */
+bool report_input_open(const struct tool *tool, struct report_input *input, const char *path);
+
+/* Returns `status`, of what was done with it; TOOL_PARTIAL instead of TOOL_COMPLETE if the import was. */
+int report_input_close(struct report_input *input, int status);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "summarize.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "duration.h"
+#include "extent.h"
+#include "filtered_trace.h"
+#include "report_input.h"
+#include "sample_weight.h"
+
+/* What an input's name says: "FILE@TIME" unless there is a file of that very name. */
+struct part {
+	char *file;
+	uint64_t until_ms; /* PROFILE_NO_TIME: all of it */
+};
+
+/* False after a message. */
+static bool part_parse(const struct tool *tool, const char *input, struct part *part)
+{
+	const char *at = strrchr(input, '@');
+	uint64_t ns;
+	*part = (struct part){ .until_ms = PROFILE_NO_TIME };
+	if (at && at > input && access(input, F_OK) != 0) {
+		if (duration_parse(at + 1, &ns)) {
+			part->file = strndup(input, (size_t)(at - input));
+			part->until_ms = ns / 1000000;
+		} else if (strcmp(at + 1, "end") == 0) {
+			part->file = strndup(input, (size_t)(at - input));
+		}
+	}
+	if (!part->file && !(part->file = strdup(input))) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return false;
+	}
+	return true;
+}
+
+/* What one pass needs. */
+struct pass {
+	struct settings settings;
+	struct profile_query at;
+	struct observer *observers[2];
+	size_t n;
+};
+
+/* False: no memory. */
+static bool add_observers(struct pass *pass, struct report *r, bool lives)
+{
+	r->profile = profile_create(&pass->settings, &pass->at);
+	if (!r->profile)
+		return false;
+	pass->observers[pass->n++] = profile_observer(r->profile);
+	if (!lives)
+		return true;
+	r->lives = lives_create(r->query->allowed);
+	if (!r->lives)
+		return false;
+	if (pass->at.until < UINT64_MAX / 1000000 - 1)
+		lives_end_before(r->lives, (pass->at.until + 1) * 1000000);
+	pass->observers[pass->n++] = lives_observer(r->lives);
+	return true;
+}
+
+static void destroy(struct report *r)
+{
+	sites_destroy(r->sites);
+	profile_destroy(r->profile);
+	lives_destroy(r->lives);
+	call_sites_destroy(r->calls);
+	symbolize_destroy(r->symbolizer);
+}
+
+/* Replays and sums up. Returns a tool_status. */
+static int sum_up(const struct tool *tool, const struct tool_trace *trace, struct pass *pass,
+		  struct report *r, enum summary_by by, struct labels *labels, struct summary *summary)
+{
+	const int status = tool_replay(tool, trace, pass->observers, pass->n);
+	if (!tool_has_result(status))
+		return status;
+	r->partial = status == TOOL_PARTIAL;
+	r->sites = sites_create(r->reader, r->calls, &r->query->hidden);
+	if (!r->sites || !summary_make(summary, r, labels, by)) {
+		if (r->sites)
+			summary_finish(summary);
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	tool_symbol_notices(tool, symbolize_symbols(r->symbolizer));
+	return status;
+}
+
+static int read_blocks(const struct report_command *command, const struct tool_trace *trace, const char *name,
+		       uint64_t until_ms, const struct summarize_query *query, struct labels *labels,
+		       struct summary *summary)
+{
+	const struct tool *tool = &command->tool;
+	const struct extent extent = extent_measure(trace);
+	const uint64_t begin_ns = mst_reader_info(trace->reader)->begin_ns;
+	struct pass pass = { .settings = tool->args.settings,
+			     .at = { .at = command->query.at, .until = until_ms } };
+	struct report r = {
+		.query = &command->query,
+		.reader = trace->reader,
+		.settings = &pass.settings,
+		.name = name,
+		.begin_ns = begin_ns,
+		.end_ns = extent.end_ns > begin_ns ? extent.end_ns : begin_ns,
+	};
+	int status = TOOL_NO_RESULT;
+	pass.settings.time_unit = TIME_MS;
+	pass.settings.usable = USABLE_REQUESTED;
+	pass.settings.heap_admin = 0;
+	r.symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
+	r.calls = r.symbolizer ? call_sites_create(r.symbolizer) : NULL;
+	if (r.calls && add_observers(&pass, &r, query->lives || extent.events <= REPORT_SMALL))
+		status = sum_up(tool, trace, &pass, &r, query->by, labels, summary);
+	else
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	destroy(&r);
+	return status;
+}
+
+/* Of the blocks that pass the command's filters. Returns a tool_status. */
+static int read_trace(const struct report_command *command, const struct tool_trace *trace, const char *name,
+		      uint64_t until_ms, const struct summarize_query *query, struct labels *labels,
+		      struct summary *summary)
+{
+	const uint64_t until = report_command_filters_times(command) ? command->query.until_ms : UINT64_MAX;
+	const struct filtered_trace_job job = {
+		.query = &command->filter.query,
+		.until_ms = until < until_ms ? until : until_ms,
+		.left_out = true,
+	};
+	struct filtered_trace filtered;
+	if (command->filter.n_words == 0)
+		return read_blocks(command, trace, name, until_ms, query, labels, summary);
+	const int status = filtered_trace_make(&command->tool, trace, &job, &filtered);
+	if (!tool_has_result(status))
+		return status;
+	const int made = read_blocks(command, &filtered.trace, name, PROFILE_NO_TIME, query, labels, summary);
+	tool_close(&filtered.trace);
+	if (tool_has_result(made)) {
+		summary->partial |= status == TOOL_PARTIAL;
+		summary->passed = (struct answer_filter){
+			.calls = weight_blocks(filtered.passed.calls),
+			.all_calls = weight_blocks(filtered.all.calls),
+			.bytes = filtered.passed.bytes,
+			.all_bytes = filtered.all.bytes,
+		};
+	}
+	return tool_has_result(made) ? status | made : made;
+}
+
+int summarize(const struct report_command *command, const char *name, const struct summarize_query *query,
+	      struct labels *labels, struct summary *summary)
+{
+	const struct tool *tool = &command->tool;
+	struct report_input input;
+	struct part part;
+	int status = TOOL_NO_RESULT;
+	if (part_parse(tool, name, &part) && report_input_open(tool, &input, part.file)) {
+		status = read_trace(command, &input.trace, name, part.until_ms, query, labels, summary);
+		const bool made = tool_has_result(status);
+		status = report_input_close(&input, status);
+		if (made && status == TOOL_PARTIAL)
+			summary->partial = true;
+	}
+	free(part.file);
+	return status;
+}
