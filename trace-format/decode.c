@@ -18,6 +18,7 @@ void decode_scratch_finish(struct decode_scratch *scratch)
 	ZSTD_freeDCtx(scratch->zstd);
 	free(scratch->raw);
 	free(scratch->seen);
+	free(scratch->differences.items);
 	ordinals_scratch_finish(&scratch->ordinals);
 }
 
@@ -29,7 +30,7 @@ void decode_finish(struct decode *d)
 	free(d->arrays.stamps.items);
 	free(d->arrays.runs.items);
 	free(d->arrays.freed.items);
-	free(d->arrays.differences.items);
+	free(d->arrays.ages.items);
 	ordinals_finish(&d->ordinals);
 	free(d->arrays.instructions.items);
 	free(d->arrays.addresses.items);
@@ -476,38 +477,48 @@ static uint32_t count_named(const struct mst_chunk *chunk)
 	return n;
 }
 
-static int read_differences(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
-			    struct decode_result *result)
+static int read_ages(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+		     struct decode_result *result)
 {
+	/* check_records() is done with the counters. */
+	struct ordinals_age *const by_token = (struct ordinals_age *)scratch->seen;
+	const bool in_a_row = d->columns[COLUMN_ORDINALS_IN_A_ROW].present;
 	uint64_t *differences;
 	struct cursor c;
 
-	if (open_column(d, id, scratch, &c, result) != 0 ||
-	    room_for(&d->arrays.differences, n, sizeof(*differences), result) != 0)
+	static_assert(sizeof(*by_token) == 4 * sizeof(*scratch->seen), "an item of each turn");
+	if (open_column(d, in_a_row ? COLUMN_ORDINALS_IN_A_ROW : COLUMN_ORDINALS, scratch, &c, result) != 0 ||
+	    room_for(&scratch->differences, n, sizeof(*differences), result) != 0 ||
+	    room_for(&d->arrays.ages, n, sizeof(uint64_t), result) != 0)
 		return result->error;
-	differences = d->arrays.differences.items;
+	differences = scratch->differences.items;
 	for (uint32_t i = 0; i < n; i++)
 		DAMAGED_IF(!take_varint(&c, &differences[i]), "the identity column is malformed");
+	ordinals_ages(&d->chunk, differences, n, in_a_row, by_token, d->arrays.ages.items);
 	return 0;
 }
 
-/* Finds the blocks that came in the chunk; carried_over.h finds the others. */
+/* Reads the ages; for identity, finds the blocks that came in the chunk. carried_over.h finds the others. */
 static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
-	const bool in_a_row = d->columns[COLUMN_ORDINALS_IN_A_ROW].present;
-	const unsigned id = in_a_row ? COLUMN_ORDINALS_IN_A_ROW : COLUMN_ORDINALS;
 	const uint32_t n = count_named(&d->chunk);
 
 	/* A chunk that names no block has no such column, but later chunks count its blocks. */
-	if (n && !d->columns[id].present)
+	if (n && !d->columns[COLUMN_ORDINALS_IN_A_ROW].present && !d->columns[COLUMN_ORDINALS].present)
 		return 0;
-	if (room_for(&d->arrays.freed, n, sizeof(uint64_t), result) != 0 ||
-	    read_differences(d, id, scratch, n, result) != 0)
+	if (read_ages(d, scratch, n, result) != 0)
+		return result->error;
+	if (d->wanted & MST_AGES) {
+		d->chunk.n_ages = n;
+		d->chunk.ages = d->arrays.ages.items;
+	}
+	if (!(d->wanted & MST_IDENTITY))
+		return 0;
+	if (room_for(&d->arrays.freed, n, sizeof(uint64_t), result) != 0)
 		return result->error;
 	if (ordinals_begin(&d->ordinals, &scratch->ordinals, &d->chunk, d->before.n_kinds, n) != 0)
 		return no_memory(result);
-	ordinals_follow(&d->ordinals, &d->chunk, d->arrays.differences.items, in_a_row,
-			d->arrays.freed.items);
+	ordinals_follow(&d->ordinals, &d->chunk, d->arrays.ages.items, d->arrays.freed.items);
 	d->has_ordinals = true;
 	d->chunk.n_freed = n;
 	d->chunk.freed = d->arrays.freed.items;
@@ -542,7 +553,7 @@ static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_
 	d->chunk.records = d->arrays.records.items;
 	if ((wanted & MST_TIMES && (err = read_times(d, scratch, result))) ||
 	    (wanted & MST_THREADS && (err = read_runs(d, scratch, result))) ||
-	    (wanted & MST_IDENTITY && (err = read_identity(d, scratch, result))) ||
+	    (wanted & (MST_IDENTITY | MST_AGES) && (err = read_identity(d, scratch, result))) ||
 	    (wanted & (MST_INSTRUCTIONS | MST_SP_CHANGES) && (err = read_instructions(d, scratch, result))))
 		return err;
 	return 0;

@@ -14,22 +14,23 @@
 #include "ordinals.h"
 #include "unit.h"
 
+/* An array that grows and then loses its content. */
+struct decode_room {
+	void *items;
+	size_t bytes;
+};
+
 /* What a thread needs while it decodes. Zero-initialise. */
 struct decode_scratch {
 	ZSTD_DCtx *zstd;
 	uint8_t *raw; /* [capacity], one column */
 	size_t capacity;
 	uint32_t *seen; /* [4 * MST_MAX_TOKENS], records found so far by token, in four turns */
+	struct decode_room differences; /* of ages */
 	struct ordinals_scratch ordinals;
 };
 
 void decode_scratch_finish(struct decode_scratch *scratch);
-
-/* An array that grows and then loses its content. */
-struct decode_room {
-	void *items;
-	size_t bytes;
-};
 
 /* The outcome of a step. */
 struct decode_result {
@@ -46,8 +47,7 @@ struct decode_before {
 };
 
 struct decode_arrays {
-	struct decode_room tokens, records, stamps, runs, freed, differences, instructions, addresses,
-		sp_changes;
+	struct decode_room tokens, records, stamps, runs, freed, ages, instructions, addresses, sp_changes;
 };
 
 struct decode {

@@ -12,7 +12,6 @@ void ordinals_finish(struct ordinals *r)
 	free(r->allocs);
 	free(r->carried_over);
 	free(r->place_of);
-	free(r->ages);
 	*r = (struct ordinals){ 0 };
 }
 
@@ -24,18 +23,16 @@ void ordinals_scratch_finish(struct ordinals_scratch *scratch)
 
 /* ---- room ---- */
 
-/* The three arrays always have the same size. */
+/* The two arrays always have the same size. */
 static bool room_for_tokens(struct ordinals *r, uint32_t n)
 {
 	if (n < r->room_tokens)
 		return true;
 	free(r->kinds);
 	free(r->place_of);
-	free(r->ages);
 	r->kinds = malloc((n + 1) * sizeof(*r->kinds));
 	r->place_of = malloc((n + 1) * sizeof(*r->place_of));
-	r->ages = malloc((n + 1) * sizeof(*r->ages));
-	r->room_tokens = r->kinds && r->place_of && r->ages ? n + 1 : 0;
+	r->room_tokens = r->kinds && r->place_of ? n + 1 : 0;
 	return r->room_tokens;
 }
 
@@ -85,7 +82,6 @@ static void find_kinds(struct ordinals *r, struct ordinals_scratch *scratch, con
 			*place = r->n_kinds;
 		}
 		r->place_of[i] = *place - 1;
-		r->ages[i] = 1;
 		if (token->role == MST_ALLOC)
 			r->kinds[*place - 1].n += token->count;
 	}
@@ -127,25 +123,54 @@ static inline uint32_t find_block(struct ordinals *r, const struct ordinals_kind
 	return found;
 }
 
-void ordinals_follow(struct ordinals *r, const struct mst_chunk *chunk, const uint64_t *differences,
-		     bool in_a_row, uint64_t *freed)
+static void add_up(const uint64_t *differences, uint32_t n, uint64_t *ages)
+{
+	uint64_t last = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		ages[i] = last + (uint64_t)wire_unzigzag(differences[i]);
+		last = ages[i] ? ages[i] : last;
+	}
+}
+
+/* Without a branch on the role, which cannot be predicted: an age that is no record's is written over by the next. */
+void ordinals_ages(const struct mst_chunk *chunk, const uint64_t *differences, uint32_t n, bool in_a_row,
+		   struct ordinals_age *by_token, uint64_t *ages)
+{
+	const uint16_t *record = chunk->records;
+
+	if (in_a_row) {
+		add_up(differences, n, ages);
+		return;
+	}
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		by_token[i] = (struct ordinals_age){ 1, ordinals_has_entry(chunk->tokens[i].role) };
+	for (uint32_t i = 0; i < n;) {
+		struct ordinals_age *const token = &by_token[*record++];
+		const uint64_t age = token->last + (uint64_t)wire_unzigzag(differences[i]);
+
+		assert(record <= chunk->records + chunk->n_records);
+		ages[i] = age;
+		token->last = age ? age : token->last;
+		i += (uint32_t)token->named;
+	}
+}
+
+void ordinals_follow(struct ordinals *r, const struct mst_chunk *chunk, const uint64_t *ages, uint64_t *freed)
 {
 	uint32_t n_allocs = 0, n = 0;
 
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
 		const uint32_t number = chunk->records[i], role = chunk->tokens[number].role;
 		struct ordinals_kind *const kind = &r->kinds[r->place_of[number]];
-		uint64_t *const last = &r->ages[in_a_row ? 0 : number], age;
 
 		assert(n_allocs < ORDINALS_GONE);
 		if (role == MST_ALLOC)
 			r->allocs[kind->first + kind->n++] = n_allocs++;
 		if (!ordinals_has_entry(role))
 			continue;
-		age = *last + (uint64_t)wire_unzigzag(differences[n]);
+		const uint64_t age = ages[n];
 		freed[n] = UINT64_MAX;
-		if (age)
-			*last = age;
 		if (age > kind->n) {
 			assert(r->n_older < r->room_older);
 			r->carried_over[r->n_older++] = (struct ordinals_older){ .entry = n,

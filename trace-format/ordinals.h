@@ -32,7 +32,6 @@ struct ordinals {
 	struct ordinals_older *carried_over; /* [n_older], in the order of the records */
 	uint32_t n_older;
 	uint32_t *place_of;                            /* by token: its kind's place in kinds[] */
-	uint64_t *ages;                                /* by token: the last one */
 	uint32_t room_tokens, room_allocs, room_older; /* items that there is memory for */
 };
 
@@ -53,6 +52,19 @@ struct ordinals_scratch {
 void ordinals_finish(struct ordinals *ordinals);
 void ordinals_scratch_finish(struct ordinals_scratch *scratch);
 
+/* The last age of a token's records. */
+struct ordinals_age {
+	uint64_t last;
+	uint64_t named; /* 1: the token's records name a block, else 0 */
+};
+
+/*
+ * Makes ages of the differences of the chunk's `n` records that name a block. `in_a_row`: a difference is to the record
+ * before, not to the last one of the same token. `by_token`: scratch, an item a token.
+ */
+void ordinals_ages(const struct mst_chunk *chunk, const uint64_t *differences, uint32_t n, bool in_a_row,
+		   struct ordinals_age *by_token, uint64_t *ages);
+
 /*
  * Begins a chunk whose tokens' counts have been checked; `n_kinds`: defined before it; `n_named`: its records that
  * name a block. 0 or MST_ERR_NOMEM.
@@ -61,11 +73,10 @@ int ordinals_begin(struct ordinals *ordinals, struct ordinals_scratch *scratch, 
 		   uint32_t n_kinds, uint32_t n_named);
 
 /*
- * Goes over the chunk's records, with the differences of ages in their order. `in_a_row`: a difference is to the
- * record before, not to the last one of the same token. Fills freed[]; a block that came before the chunk is
+ * Goes over the chunk's records, with the ages in their order. Fills freed[]; a block that came before the chunk is
  * UINT64_MAX there, as an unknown one.
  */
-void ordinals_follow(struct ordinals *ordinals, const struct mst_chunk *chunk, const uint64_t *differences,
-		     bool in_a_row, uint64_t *freed);
+void ordinals_follow(struct ordinals *ordinals, const struct mst_chunk *chunk, const uint64_t *ages,
+		     uint64_t *freed);
 
 #endif

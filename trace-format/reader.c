@@ -537,6 +537,7 @@ static void check_decoded(const struct mst_reader *r)
 	}
 	assert(chunk->first_alloc + n_allocs == r->place.alloc);
 	assert(!chunk->freed || n_freed == chunk->n_freed);
+	assert(!chunk->ages || n_freed == chunk->n_ages);
 	assert(!chunk->addresses || n_addresses == chunk->n_addresses);
 	for (uint32_t i = 0; chunk->freed && i < n_freed; i++)
 		assert(chunk->freed[i] == UINT64_MAX || chunk->freed[i] < r->place.alloc);

@@ -135,7 +135,7 @@ static struct observer *create_events(struct out *out, const struct emit_view *v
 	if (!e)
 		return NULL;
 	e->observer.impl = &impl;
-	e->observer.spared = MST_ADDRESSES | MST_SP_CHANGES;
+	e->observer.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_AGES;
 	e->view = view;
 	choose_columns(e);
 	table_begin(&e->table, out, view->emitter->form, e->columns);

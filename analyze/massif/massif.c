@@ -204,10 +204,7 @@ static const struct observer_impl massif_impl = {
 /* Columns that the settings have nothing to do with. */
 static unsigned spared_columns(const struct settings *s)
 {
-	const unsigned spared =
-		MST_THREADS | MST_IDENTITY | MST_ADDRESSES | MST_SP_CHANGES | MST_TIMES | MST_INSTRUCTIONS;
-
-	return s->pages_as_heap ? 0 : spared & ~clock_columns(s->time_unit);
+	return s->pages_as_heap ? MST_AGES : MST_ALL_COLUMNS & ~clock_columns(s->time_unit);
 }
 
 /* Whether Massif's own snapshots are written nowhere. */

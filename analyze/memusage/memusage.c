@@ -324,7 +324,7 @@ struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps)
 	struct memusage *m = calloc(1, sizeof(*m));
 	if (m) {
 		m->observer.impl = &impl;
-		m->observer.spared = MST_IDENTITY | MST_INSTRUCTIONS | MST_ADDRESSES | MST_SP_CHANGES;
+		m->observer.spared = MST_ALL_COLUMNS & ~(MST_TIMES | MST_THREADS);
 		m->data = data;
 		m->maps = maps;
 	}

@@ -163,8 +163,8 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	clock_init(&p->clock, settings);
 	p->begun = query->from == 0;
 	p->any_thread = query->one_thread;
-	p->observer.spared =
-		MST_ADDRESSES | MST_SP_CHANGES | (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
+	p->observer.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_AGES |
+			     (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
 	return p;
 }
 

@@ -5,7 +5,7 @@
 
 #include "mstrace.h"
 
-/* Whether blocks go in the decoded chunk and it doesn't say which. */
+/* Whether blocks go in the chunk and it doesn't say which; it was decoded with MST_IDENTITY or MST_AGES. */
 bool chunk_lacks_identity(const struct mst_chunk *chunk);
 
 #endif

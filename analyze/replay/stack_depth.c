@@ -98,7 +98,7 @@ struct stack_depth *stack_depth_create(void)
 	if (!d)
 		return NULL;
 	d->observer.impl = &impl;
-	d->observer.spared = MST_TIMES | MST_IDENTITY | MST_ADDRESSES;
+	d->observer.spared = MST_ALL_COLUMNS & ~(MST_THREADS | MST_INSTRUCTIONS | MST_SP_CHANGES);
 	return d;
 }
 

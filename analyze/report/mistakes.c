@@ -155,7 +155,7 @@ struct mistakes *mistakes_create(void)
 		return NULL;
 	m->observer = (struct observer){
 		.impl = &impl,
-		.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_INSTRUCTIONS | MST_THREADS | MST_IDENTITY,
+		.spared = MST_ALL_COLUMNS & ~MST_TIMES,
 	};
 	if (hash_index_init(&m->index))
 		return m;

@@ -229,8 +229,7 @@ struct own_peaks *own_peaks_create(struct call_sites *calls, enum group_by by)
 		return NULL;
 	p->observer = (struct observer){
 		.impl = &impl,
-		.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_INSTRUCTIONS | MST_THREADS | MST_IDENTITY |
-			  MST_TIMES,
+		.spared = MST_ALL_COLUMNS,
 	};
 	p->calls = calls;
 	p->by = by;

@@ -274,7 +274,7 @@ struct timeline *timeline_create(uint64_t begin_ns, uint64_t end_ns)
 		return NULL;
 	t->observer = (struct observer){
 		.impl = &impl,
-		.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_IDENTITY | MST_INSTRUCTIONS | MST_THREADS,
+		.spared = MST_ALL_COLUMNS & ~MST_TIMES,
 	};
 	t->begin_ns = begin_ns;
 	t->end_ns = end_ns > begin_ns ? end_ns : begin_ns;

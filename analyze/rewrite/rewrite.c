@@ -508,6 +508,7 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	if (!w)
 		return MST_ERR_NOMEM;
 	w->observer.impl = &impl;
+	w->observer.spared = MST_AGES;
 	w->options = *options;
 	w->remapper.reader = reader;
 	w->remapper.drop = options->drop;

@@ -99,6 +99,9 @@ void walk_chunk(const struct mst_reader *r, const struct mst_chunk *chunk, uint6
 		check(chunk->freed[i] == UINT64_MAX || chunk->freed[i] < chunk->first_alloc + allocs);
 	check(cursor.record == chunk->n_records);
 	check(chunk->n_freed == 0 || cursor.freed == chunk->n_freed);
+	for (uint32_t i = 0; i < chunk->n_freed; i++)
+		check(chunk->ages[i] != 0 || chunk->freed[i] == UINT64_MAX);
+	check(chunk->n_ages == chunk->n_freed);
 	check(cursor.addresses == chunk->n_addresses);
 }
 

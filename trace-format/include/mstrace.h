@@ -325,7 +325,8 @@ enum mst_column {
 	MST_INSTRUCTIONS = 8,
 	MST_ADDRESSES = 16,
 	MST_SP_CHANGES = 32, /* decoded in mst_reader_peek(), for the same reason */
-	MST_ALL_COLUMNS = 63,
+	MST_AGES = 64,       /* of what MST_IDENTITY is found by: cheap, and no chunk needs those before it */
+	MST_ALL_COLUMNS = 127,
 };
 
 /* One chunk of records. Valid until the next mst_reader_next() or mst_reader_peek(). */
@@ -358,6 +359,12 @@ struct mst_chunk {
 	const uint8_t *sp_changes; /* for mst_sp_next() */
 	size_t sp_changes_size;    /* bytes; 0: there are none */
 	uint64_t sp_changes_from;  /* instructions at the last SP change or call before the chunk */
+	/*
+	 * Age of the block of each FREE, OUT and KEEP record: 1 is the newest of its kind, 2 the one that came before that;
+	 * 0: unknown. NULL and 0 when identity wasn't recorded.
+	 */
+	uint32_t n_ages;
+	const uint64_t *ages;
 };
 
 /* ---- reading ---- */
