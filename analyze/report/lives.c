@@ -156,6 +156,9 @@ static bool add_birth(struct lives *l, const struct place *at, const struct subj
 {
 	if (!reserve_births(l))
 		return false;
+	/* What comes after blocks of the initial state isn't known, so none of them is temporary. */
+	const uint64_t thread_calls =
+		calls_of(&l->threads[at->thread]) - (at->chunk->initial ? l->allowed + 1 : 0);
 	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
 	struct birth *birth = &l->births[number];
 	assert(number < l->n_births && l->n_births <= l->room_births);
@@ -167,7 +170,7 @@ static bool add_birth(struct lives *l, const struct place *at, const struct subj
 			.time_ns = at->now_ns,
 			.calls = l->calls,
 			.bytes = l->bytes,
-			.thread_calls = calls_of(&l->threads[at->thread]),
+			.thread_calls = thread_calls,
 			.first_size = s->size,
 			.first_thread = at->thread,
 		};
@@ -434,7 +437,7 @@ struct lives *lives_create(uint64_t allowed)
 		return NULL;
 	l->observer = (struct observer){
 		.impl = &impl,
-		.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_INSTRUCTIONS,
+		.spared = MST_ALL_COLUMNS & ~(MST_TIMES | MST_THREADS | MST_IDENTITY),
 	};
 	l->allowed = allowed;
 	l->end_before_ns = UINT64_MAX;

@@ -117,6 +117,19 @@ class Tests:
         found, wanted = ([int(row["resident_bytes"]) for row in each] for each in (rows["samples"], table))
         assert found == wanted, (found, wanted)
 
+    def test_temporary_share(self):
+        """The overview counts what churn counts; what came before a cut trace's beginning isn't temporary."""
+        script, whole, cut = (os.path.join(self.folder, name) for name in ("script", "whole.zst", "cut.zst"))
+        with open(script, "w", encoding="ascii") as file:
+            file.write("stack 0 0x1000\ntime 1000000\nalloc 0 malloc 0 100\nalloc 1 malloc 0 100\ntime 5000000\n"
+                       "free 1\nalloc 2 malloc 0 50\nfree 2\nalloc 3 malloc 0 50\nfree 0\nend 9000000\n")
+        subprocess.run([self.build.file("tests/tools/script2trace"), script, whole], check=True)
+        subprocess.run([self.build.file("analyze/msconvert"), "-q", "--to=trace", "--from=3", "-o", cut, whole],
+                       check=True)
+        for trace, expected in ((whole, 2), (cut, 1), (self.python, None), (self.trace, None)):
+            counts = [self.answer(section, trace)[section]["temporary"] for section in ("overview", "churn")]
+            assert counts[0] == counts[1] and expected in (counts[0], None), (trace, counts)
+
     def test_stack(self):
         """The life of one stack has the figures that the tables have."""
         churn = self.answer("churn", "--by=stack", "--top=1000000", self.python)["churn"]["busiest"]
