@@ -18,6 +18,7 @@
 #include "sites.h"
 #include "suppressions.h"
 #include "symbolize.h"
+#include "temporaries.h"
 #include "timeline.h"
 
 /* What a section reads beside the profile; a bit each. */
@@ -30,10 +31,12 @@ enum report_need {
 	NEEDS_FUNCTIONS = 64, /* own peaks of functions, and so on */
 	NEEDS_LINES = 128,
 	NEEDS_LIBRARIES = 256,
-	WANTS_LIVES = 16, /* if the trace isn't large */
+	NEEDS_TEMPORARIES = 512, /* how many there are; lives know it, too */
+	WANTS_LIVES = 16,        /* if the trace isn't large */
 };
 
-enum { REPORT_SMALL = 4000000 }; /* events of a trace of which WANTS_LIVES reads the records */
+/* Most events of a trace of which WANTS_LIVES, or the overview for NEEDS_TEMPORARIES, reads each record. */
+enum { REPORT_SMALL = 4000000, REPORT_MIDDLING = 250000000 };
 
 struct report_query {
 	struct at at;      /* of the profile; times in ms */
@@ -65,6 +68,7 @@ struct report {
 	struct profile *profile, *growth;
 	struct timeline *timeline;
 	struct lives *lives;
+	struct temporaries *temporaries;
 	struct mistakes *mistakes;
 	struct own_peaks *own_peaks[GROUPINGS]; /* BY_FUNCTION, BY_SITE, BY_LIBRARY */
 

@@ -102,21 +102,33 @@ static void write_live(struct report *r, const struct report_totals *t)
 	answer_fact(r->answer, "end_blocks", NULL, ANSWER_COUNT, t->end_blocks);
 }
 
+/* False: it isn't known. */
+static bool count_temporary(const struct report *r, uint64_t *count)
+{
+	if (r->temporaries)
+		return temporaries_count(r->temporaries, count);
+	if (report_knows_lives(r))
+		*count = lives_temporary(r->lives);
+	return report_knows_lives(r);
+}
+
 static void write_allocated(struct report *r, const struct report_totals *t)
 {
 	char line[200], bytes[FIGURE_SIZE], calls[FIGURE_SIZE], rate[FIGURE_SIZE], share[FIGURE_SIZE];
 	const uint64_t duration = r->end_ns - r->begin_ns;
+	uint64_t temporary;
+	const bool known = count_temporary(r, &temporary);
 	int n = snprintf(line, sizeof(line), "%s in %s call%s, %s",
 			 figure_bytes(bytes, t->bytes, r->query->si), thousands(calls, t->calls),
 			 plural(t->calls), figure_rate(rate, t->calls, duration));
-	if (report_knows_lives(r))
+	if (known)
 		snprintf(line + n, sizeof(line) - (size_t)n, "; %s temporary",
-			 figure_share(share, report_share(lives_temporary(r->lives), t->calls)));
+			 figure_share(share, report_share(temporary, t->calls)));
 	answer_fact_text(r->answer, "allocated", "allocated", line);
 	answer_fact(r->answer, "bytes", NULL, ANSWER_BYTES, t->bytes);
 	answer_fact(r->answer, "calls", NULL, ANSWER_COUNT, t->calls);
-	if (report_knows_lives(r))
-		answer_fact(r->answer, "temporary", NULL, ANSWER_COUNT, lives_temporary(r->lives));
+	if (known)
+		answer_fact(r->answer, "temporary", NULL, ANSWER_COUNT, temporary);
 }
 
 enum { GRAPH = 64 };
@@ -316,6 +328,6 @@ static void write_overview(struct report *r)
 const struct report_section section_overview = {
 	.name = "overview",
 	.help = "one screen: peak, end, what grows, what churns (the default)",
-	.needs = NEEDS_TIMELINE | WANTS_LIVES,
+	.needs = NEEDS_TIMELINE | NEEDS_TEMPORARIES,
 	.write = write_overview,
 };

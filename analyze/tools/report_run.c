@@ -22,8 +22,12 @@ static unsigned needs_of(const struct report_command *command, const struct exte
 	unsigned needs = command->query.by_given && command->query.by == BY_THREAD ? NEEDS_THREADS : 0;
 	for (size_t i = 0; i < command->n_sections; i++)
 		needs |= command->sections[i]->needs;
+	if (needs & NEEDS_TEMPORARIES && command->query.allowed)
+		needs |= NEEDS_LIVES;
 	if (extent->events > REPORT_SMALL)
 		needs &= ~(unsigned)WANTS_LIVES;
+	if (needs & ANY_LIVES || extent->events > REPORT_MIDDLING)
+		needs &= ~(unsigned)NEEDS_TEMPORARIES;
 	return needs;
 }
 
@@ -92,11 +96,13 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 		pass->observers[pass->n++] = timeline_observer(r->timeline);
 	if (needs & ANY_LIVES && (r->lives = lives_create(r->query->allowed)))
 		pass->observers[pass->n++] = lives_observer(r->lives);
+	if (needs & NEEDS_TEMPORARIES && (r->temporaries = temporaries_create()))
+		pass->observers[pass->n++] = temporaries_observer(r->temporaries);
 	if (needs & NEEDS_MISTAKES && (r->mistakes = mistakes_create()))
 		pass->observers[pass->n++] = mistakes_observer(r->mistakes);
 	return add_own_peaks(pass, r, needs) && r->profile && (r->mistakes || !(needs & NEEDS_MISTAKES)) &&
 	       (r->growth || !(needs & NEEDS_GROWTH)) && (r->timeline || !(needs & NEEDS_TIMELINE)) &&
-	       (r->lives || !(needs & ANY_LIVES));
+	       (r->lives || !(needs & ANY_LIVES)) && (r->temporaries || !(needs & NEEDS_TEMPORARIES));
 }
 
 /* ---- The answer ---- */
@@ -134,6 +140,7 @@ static void destroy(struct report *r)
 	profile_destroy(r->growth);
 	timeline_destroy(r->timeline);
 	lives_destroy(r->lives);
+	temporaries_destroy(r->temporaries);
 	mistakes_destroy(r->mistakes);
 	for (unsigned by = 0; by < GROUPINGS; by++)
 		own_peaks_destroy(r->own_peaks[by]);
@@ -226,7 +233,7 @@ static int answer_filtered(const struct report_command *command, const struct to
 	const struct filtered_trace_job job = {
 		.query = &command->filter.query,
 		.until_ms = report_command_filters_times(command) ? command->query.until_ms : UINT64_MAX,
-		.left_out = needs_of(command, &extent) & ANY_LIVES,
+		.left_out = needs_of(command, &extent) & (ANY_LIVES | NEEDS_TEMPORARIES),
 	};
 	struct filtered_trace filtered;
 	r->reader = trace->reader;

@@ -192,8 +192,10 @@ class Model:
         life = self.all_calls() - block.calls
         self.lives[block.stack].append((life, self.all_bytes() - block.bytes, event['time_ns'] - block.time))
         figures['freed'] += 1
-        if block.resizes == 0 and self.thread_calls[block.tid] - block.thread_calls <= self.allowed:
-            figures['temporary'] += 1
+        if block.resizes == 0:
+            between = self.thread_calls[block.tid] - block.thread_calls
+            figures['temporary'] += between <= self.allowed
+            figures['at once'] += between == 0
         figures['heaptrack'] += self.last == (block.stack, block.size)
         self.last = self.first
 
@@ -537,6 +539,11 @@ def compare_overview(section, model):
     same('temporary', section['temporary'], sum(f['temporary'] for f in model.figures.values()))
 
 
+def compare_first_screen(section, model):
+    """Asked for alone, the overview doesn't follow single blocks."""
+    same('temporary, counted', section['temporary'], sum(f['at once'] for f in model.figures.values()))
+
+
 def compare_peak(section, model):
     same_rows('peak', values(section['largest'], 'bytes', 'blocks'),
               [tuple(row) for row in by_stack(model.peak_live).values() if row[1]])
@@ -629,6 +636,7 @@ def compare_sections(bench, rng, events, timeline_of, words=()):
     timeline = timeline_of(model, sections['overview']['duration_ns'])
     sections['peak']['tree'] = bench.ask('peak', *words)['peak']['tree']
     compare_overview(sections['overview'], model)
+    compare_first_screen(bench.ask('overview', *words)['overview'], model)
     compare_peak(sections['peak'], model)
     compare_leaks(sections['leaks'], model, timeline)
     compare_steps(sections['steps'], timeline)
