@@ -24,7 +24,7 @@ void index_map_finish(struct index_map *map)
 
 static size_t home_of(const struct index_map *map, uint64_t key)
 {
-	const uint64_t group = (key >> GROUP_LOG2) * 0x9e3779b97f4a7c15u >> 20;
+	const uint64_t group = (key >> GROUP_LOG2) * 0x9e3779b97f4a7c15u >> 32;
 
 	return (size_t)(group << GROUP_LOG2 | (key & ((1u << GROUP_LOG2) - 1))) & map->mask;
 }
