@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #define SECOND 1000000000u
@@ -48,19 +49,61 @@ static double median_of(const int64_t *series, uint32_t from, uint32_t count)
 
 /* ---- Slope ---- */
 
-static int compare(const void *a, const void *b)
+/* Moves the item of rank `rank` to its place among `n`, those below before it, those above behind it. */
+static void select_rank(double *items, ptrdiff_t n, ptrdiff_t rank)
 {
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	ptrdiff_t low = 0, high = n - 1;
+	while (low < high) {
+		const double middle = items[low + (high - low) / 2];
+		ptrdiff_t i = low, j = high;
+		while (i <= j) {
+			while (items[i] < middle)
+				i++;
+			while (items[j] > middle)
+				j--;
+			if (i > j)
+				break;
+			const double item = items[i];
+			items[i++] = items[j];
+			items[j--] = item;
+		}
+		if (rank <= j)
+			high = j;
+		else if (rank >= i)
+			low = i;
+		else
+			break;
+	}
+}
+
+static double median_slope(double *items, size_t n)
+{
+	const size_t half = n / 2;
+	select_rank(items, (ptrdiff_t)n, (ptrdiff_t)half);
+	double below = items[0];
+	for (size_t i = 1; i < half; i++)
+		below = items[i] > below ? items[i] : below;
+	return n % 2 ? items[half] : (below + items[half]) / 2;
 }
 
 /*
- * The median of the slopes of all pairs of points, in bytes a bucket, and *low, the lower end of its 95 % interval: the
- * slope whose rank is as far below the middle as Kendall's statistic of unrelated points may lie. False: no memory.
+ * The median of the slopes of all pairs of points, in bytes a bucket; 0 if the lower end of its 95 % interval isn't
+ * above 0: the slope whose rank is as far below the middle as Kendall's statistic of unrelated points may lie. False: no
+ * memory.
  */
-static bool find_slope(const int64_t *series, uint32_t n, double *slope, double *low)
+static bool find_slope(const int64_t *series, uint32_t n, double *slope)
 {
 	const size_t pairs = (size_t)n * (n - 1) / 2;
+	const double spread = 1.96 * sqrt((double)n * (n - 1) * (2.0 * n + 5) / 18);
+	const double rank = ((double)pairs - spread) / 2;
+	size_t falling = 0; /* or level */
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = i + 1; j < n; j++)
+			falling += series[j] <= series[i];
+	}
+	*slope = 0;
+	if (falling > (rank > 0 ? (size_t)rank : 0))
+		return true;
 	double *slopes = malloc(pairs * sizeof(*slopes));
 	size_t k = 0;
 	if (!slopes)
@@ -69,11 +112,7 @@ static bool find_slope(const int64_t *series, uint32_t n, double *slope, double 
 		for (uint32_t j = i + 1; j < n; j++)
 			slopes[k++] = ((double)series[j] - (double)series[i]) / (j - i);
 	}
-	qsort(slopes, pairs, sizeof(*slopes), compare);
-	const double spread = 1.96 * sqrt((double)n * (n - 1) * (2.0 * n + 5) / 18);
-	const double rank = ((double)pairs - spread) / 2;
-	*slope = pairs % 2 ? slopes[pairs / 2] : (slopes[pairs / 2 - 1] + slopes[pairs / 2]) / 2;
-	*low = slopes[rank > 0 ? (size_t)rank : 0];
+	*slope = median_slope(slopes, pairs);
 	free(slopes);
 	return true;
 }
@@ -151,12 +190,12 @@ static bool still_rises(const int64_t *series, uint32_t from, uint32_t to, doubl
 static bool judge_growth(const struct trend *t, uint32_t from, struct judgement *j)
 {
 	const uint32_t to = t->clean_up, third = (to - from) / 3;
-	double slope, low;
+	double slope;
 	if (range_of(t->series, to - third, to).low <= range_of(t->series, from, from + third).high)
 		return true;
-	if (!find_slope(t->series + from, to - from, &slope, &low))
+	if (!find_slope(t->series + from, to - from, &slope))
 		return false;
-	if (slope > 0 && low > 0 && still_rises(t->series, from, to, slope)) {
+	if (slope > 0 && still_rises(t->series, from, to, slope)) {
 		j->verdict = VERDICT_GROWING;
 		j->slope = slope * SECOND / (double)t->span_ns;
 		j->since_ns = last_low_ns(t, from);
