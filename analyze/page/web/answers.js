@@ -12,7 +12,6 @@ import { bytes, count, many, nanoseconds } from "./units.js";
 
 // A table of a section's rows. `add(row, now)` puts the range's figures on them.
 export function answerView({
-	id,
 	title,
 	about,
 	rows,
@@ -37,7 +36,7 @@ export function answerView({
 			chosen: (row) => row.nodes.includes(state.get().selected),
 		});
 		const more = extra?.(model, state) ?? null;
-		const { element, note, status } = view(id, title, about, more?.element, grid.element, ...above(model));
+		const { element, note, status } = view(title, about, more?.element, grid.element, ...above(model));
 		function update() {
 			const now = state.get(),
 				finds = finder(now.search);
@@ -75,7 +74,6 @@ function sumOf(values, nodes) {
 const inRange = { hint: "of the chosen range" };
 
 export const leaks = answerView({
-	id: "leaks",
 	title: "Leaks",
 	noun: "stacks",
 	empty: "Nothing is live at the end.",
@@ -196,7 +194,6 @@ function suppressed(model) {
 const calls = (value) => many(value);
 
 export const churn = answerView({
-	id: "churn",
 	title: "Churn",
 	noun: "sites",
 	empty: "Nothing was allocated.",

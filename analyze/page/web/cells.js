@@ -31,7 +31,7 @@ export function shareBar(part, whole) {
 	);
 }
 
-export function view(id, title, about, ...parts) {
+export function view(title, about, ...parts) {
 	const note = h("p", { class: "about" });
 	const status = h("p", { class: "about", role: "status" });
 	return {
@@ -39,8 +39,8 @@ export function view(id, title, about, ...parts) {
 		status,
 		element: h(
 			"section",
-			{ class: "view tables", "aria-labelledby": `title-${id}` },
-			h("h2", { id: `title-${id}` }, title),
+			{ class: "view" },
+			h("h2", {}, title),
 			h("p", { class: "about" }, about),
 			note,
 			status,

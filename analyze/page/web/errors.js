@@ -42,7 +42,6 @@ function siteCell(row, which) {
 }
 
 export const errors = answerView({
-	id: "errors",
 	title: "Errors",
 	noun: "rows",
 	empty: "No wrong call, and none that failed.",

@@ -12,7 +12,6 @@ function factor(row) {
 }
 
 export const reallocs = answerView({
-	id: "reallocs",
 	title: "Reallocs",
 	noun: "sites",
 	empty: "No realloc copied anything.",

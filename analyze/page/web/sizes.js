@@ -170,8 +170,8 @@ export function sizes(model, state) {
 	const grid = commonest(section.commonest, state);
 	const element = h(
 		"section",
-		{ class: "view sizes", "aria-labelledby": "title-sizes" },
-		h("h2", { id: "title-sizes" }, "Sizes"),
+		{ class: "view" },
+		h("h2", {}, "Sizes"),
 		h(
 			"p",
 			{ class: "about" },

@@ -77,8 +77,8 @@ export function source(model, state) {
 	});
 	const element = h(
 		"section",
-		{ class: "view source", "aria-labelledby": "title-source" },
-		h("h2", { id: "title-source" }, "Source"),
+		{ class: "view" },
+		h("h2", {}, "Source"),
 		h("p", { class: "controls" }, h("label", {}, "File ", menu)),
 		note,
 		grid.element,

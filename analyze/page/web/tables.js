@@ -100,9 +100,9 @@ function reportedRows(model, by) {
 }
 
 function reportKey(by, call) {
-	return by === "libraries"
-		? `${call.module ?? call.function}`
-		: `${call.function}\n${call.module}\n${by === "lines" ? `${call.file}\n${call.line}` : ""}`;
+	if (by === "libraries") return call.module || call.function;
+	const line = by === "lines" ? `\n${call.file ?? ""}\n${call.line || ""}` : "";
+	return `${call.function}\n${call.module ?? ""}${line}`;
 }
 
 function groupView(by, title, about) {
@@ -120,7 +120,7 @@ function groupView(by, title, about) {
 			pick: (row) => state.set({ selected: row.node() }),
 			chosen: (row) => row.holds(state.get().selected),
 		});
-		const { element, note, status } = view(by, title, about, grid.element);
+		const { element, note, status } = view(title, about, grid.element);
 		let columnsOf = "";
 
 		function rowsOf(now) {
@@ -311,7 +311,6 @@ function stacks(model, state) {
 		chosen: (row) => row.n === state.get().selected,
 	});
 	const { element, note, status } = view(
-		"stacks",
 		"Stacks",
 		"Whole stacks by their site. The details show the calls; msreport --stack=ID shows a stack's whole life.",
 		grid.element,

@@ -114,8 +114,8 @@ export function threads(model, state) {
 	const known = section.threads.some((thread) => thread.foreign !== null);
 	const element = h(
 		"section",
-		{ class: "view threads", "aria-labelledby": "title-threads" },
-		h("h2", { id: "title-threads" }, "Threads"),
+		{ class: "view" },
+		h("h2", {}, "Threads"),
 		h(
 			"p",
 			{ class: "about" },

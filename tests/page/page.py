@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: MIT
+"""The page of msreport --html in headless Chromium: every view is opened, brushed, searched, sorted and zoomed; its
+figures are msreport's; nothing is asked of a network or written to the console; hostile names are harmless; axe-core,
+which comes from npm, finds no barrier. Screenshots are left in BUILD/tests/page/screens.
+
+  page.py --build DIR [--only WORD]
+"""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import browser  # noqa: E402
+import harness  # noqa: E402
+import hostile  # noqa: E402
+from browser import Keys  # noqa: E402
+from figures import Figures, text  # noqa: E402
+
+AXE = "axe-core@4.10.3"
+SHAPES = [(width, dark) for width in (360, 1280, 3000) for dark in (False, True)]
+VIEWS = ("flame", "table", "leaks", "churn", "reallocs", "sizes", "threads", "errors")
+BY = ("sites", "functions", "lines", "stacks", "libraries")
+TABLES = [{"view": "table", "by": by} for by in BY]
+ANSWERS = [{"view": view} for view in ("leaks", "churn", "reallocs", "threads", "errors")]
+METRICS = ("peak", "live", "kept", "allocated", "calls", "temporary", "end")
+WRONG = ("NaN", "undefined", "Infinity", "[object")     # in no figure
+BUDGET = 3 << 20        # bytes of a page
+
+
+def axe(build):
+    """The script of axe-core, installed where there is npm; and why there is none."""
+    place = os.path.join(build.root, "tests/page/axe")
+    path = os.path.join(place, "node_modules/axe-core/axe.min.js")
+    if not os.path.exists(path):
+        if not harness.have("npm"):
+            return None, "axe-core is not there, nor npm to install it"
+        os.makedirs(place, exist_ok=True)
+        words = ("npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", place, AXE)
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired:
+            return None, "npm takes too long to install axe-core"
+        if done.returncode != 0 or not os.path.exists(path):
+            return None, f"npm cannot install axe-core: {done.stderr.strip()[-200:]}"
+    with open(path, encoding="utf-8") as file:
+        return file.read(), None
+
+
+def fine(shown):
+    return shown and len(shown) > 40 and not any(word in shown for word in WRONG)
+
+
+class Tests:
+    """Each method is one test."""
+
+    def __init__(self, options, folder, seen):
+        self.build, self.folder, self.browser = options.build, folder, seen
+        self.screens = os.path.join(self.build.root, "tests/page/screens")
+        shutil.rmtree(self.screens, ignore_errors=True)
+        self.trace = self.record("program", "--free-stacks=yes", self.build.file("tests/page/page_program"))
+        self.page = self.page_of(self.trace, "program")
+
+    def record(self, name, *words):
+        trace = os.path.join(self.folder, name + ".zst")
+        subprocess.run([self.build.msrec, "-q", "-f", "-o", trace, *words], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        return trace
+
+    def page_of(self, trace, name, *words):
+        path = os.path.join(self.folder, name + ".html")
+        subprocess.run([self.build.file("analyze/msreport"), "-q", *words, f"--html={path}", trace], check=True)
+        assert os.path.getsize(path) <= BUDGET, f"{path}: {os.path.getsize(path)} bytes"
+        return path
+
+    def open(self, page=None, **state):
+        self.browser.open(page or self.page)
+        if state:
+            self.browser.set(**state)
+
+    def figures(self):
+        return Figures(self.browser, self.build, self.trace)
+
+    # ---- Views ----
+
+    def test_views(self):
+        """Each tab opens its view, which shows something at each width, in both themes; the page is never wider."""
+        for width, dark in SHAPES:
+            self.browser.shape(width, 900, dark)
+            self.open()
+            views = self.browser.ask("views")
+            assert set(VIEWS) == set(views), views
+            for view in views:
+                self.browser.run("document.getElementById(`tab-${arguments[0]}`).click()", view)
+                self.browser.settle()
+                assert fine(self.browser.text("#panel")), (view, self.browser.text("#panel"))
+                assert self.browser.ask("overflow") <= 0, f"{view}: wider than {width} pixels"
+                self.browser.shot(f"{self.screens}/{view}-{width}-{'dark' if dark else 'light'}.png")
+        self.browser.check()
+
+    def test_range(self):
+        """All views follow a range, and a moment; the address keeps it."""
+        self.browser.shape()
+        self.open()
+        n = self.browser.model("bucketCount")
+        for view in TABLES + [{"view": view} for view in VIEWS]:
+            for a, b in ((0, n), (n // 3, n // 2), (n // 2, n // 2), (n - 1, n), (0, 1)):
+                self.browser.set(**view, **{"from": a, "until": b})
+                assert fine(self.browser.text("#panel")), (view, a, b, self.browser.text("#panel"))
+        self.browser.set(view="table", by="functions", metric="kept", search="produce",
+                         **{"from": n // 4, "until": n // 2})
+        rows, address = self.browser.ask("rows"), self.browser.driver.current_url
+        self.browser.open(self.page, address[address.index("#"):])
+        assert rows and self.browser.ask("rows") == rows, (address, rows)
+        self.browser.check()
+
+    def test_brush(self):
+        """A drag over the timeline chooses a range."""
+        self.browser.shape()
+        self.open(view="table")
+        left, top, width, height = self.browser.run(
+            "const box = document.querySelector('.chart').getBoundingClientRect();"
+            "return [box.left, box.top, box.width, box.height]")
+        for kind, part in (("mousePressed", 0.4), ("mouseMoved", 0.5), ("mouseMoved", 0.6), ("mouseReleased", 0.6)):
+            self.browser.command("Input.dispatchMouseEvent", type=kind, x=left + width * part, y=top + height / 2,
+                                 button="left", buttons=int(kind != "mouseReleased"), clickCount=1)
+            self.browser.settle()
+        now = self.browser.state()
+        assert 0 < now["from"] < now["until"] < self.browser.model("bucketCount"), now
+        assert " … " in self.browser.text("#panel"), self.browser.text("#panel")
+        self.browser.check()
+
+    def test_history(self):
+        """Back and forward walk over what was opened."""
+        self.browser.shape()
+        self.open()
+        for view in ("table", "leaks", "sizes"):
+            self.browser.set(view=view)
+        for step, wanted in (("back", "leaks"), ("back", "table"), ("forward", "leaks")):
+            self.browser.run(f"history.{step}()")
+            assert harness.until(lambda: self.browser.state()["view"] == wanted, 10), (step, self.browser.state())
+        self.browser.settle()
+        assert "Leaks" in self.browser.text("#panel h2")
+        self.browser.check()
+
+    # ---- Tables ----
+
+    def test_sort(self):
+        """A heading sorts by what it stands over, up and down; aria-sort says so, of one column."""
+        self.browser.shape(3000, 900)
+        for view in TABLES + ANSWERS:
+            self.open(**view)
+            for i in range(self.browser.ask("headings")):
+                orders, rows = [], []
+                for _ in range(2):
+                    self.browser.ask("click", i)
+                    self.browser.settle()
+                    orders.append(self.browser.ask("order", i))
+                    rows.append(self.browser.ask("rows"))
+                assert sorted(orders) == ["ascending", "descending"], (view, i, orders)
+                few = self.browser.ask("rowCount") == len(rows[0])
+                assert not few or sorted(rows[0]) == sorted(rows[1]), (view, i, rows)
+            assert self.browser.run("return document.querySelectorAll('#panel [aria-sort]').length") == 1
+        self.browser.check()
+
+    def test_order(self):
+        """Rows lie in the order of the figures of all rows, and not of those in sight."""
+        self.browser.shape()
+        self.open(view="table", by="functions", metric="allocated", sort="-self")
+        figures = self.figures()
+        wanted = sorted(figures.groups("functions", "allocated", 0, figures.n)["self"].values(), reverse=True)
+        for sort, values in (("-self", wanted), ("self", wanted[::-1])):
+            self.browser.set(sort=sort)
+            shown = [row[3] for row in self.browser.ask("rows")]
+            assert shown == [text("allocated", value) for value in values[:len(shown)]], (sort, shown)
+        self.browser.check()
+
+    def test_search(self):
+        """A search leaves the rows that match, in each table; so does a regular expression; and none says so."""
+        self.browser.shape()
+        for view in TABLES[:4] + [{"view": "leaks"}, {"view": "churn"}]:
+            self.open(**view)
+            everything = self.browser.ask("rowCount")
+            for search in ("LEAK_slow", "/leak_.l[ow]+ly/"):
+                self.browser.set(search=search)
+                assert 0 < self.browser.ask("rowCount") < everything, (view, search)
+            self.browser.set(search="no such function")
+            assert self.browser.ask("rowCount") == 0, view
+            assert self.browser.run("return document.querySelector('#panel .grid-box').hidden"), view
+            self.browser.set(search="")
+            assert self.browser.ask("rowCount") == everything, view
+        self.browser.check()
+
+    def test_rows(self):
+        """The keyboard walks over all rows, those out of sight as well; Enter chooses one."""
+        self.browser.shape(1280, 500)
+        self.open(view="table", by="lines")
+        n = self.browser.ask("rowCount")
+        self.browser.run("document.querySelector('#panel tbody button').focus()")
+        for i in range(n):
+            assert self.browser.ask("row") == [i + 2, True], (i, self.browser.ask("row"))
+            self.browser.keys(Keys.ARROW_DOWN)
+        for key, row in ((Keys.HOME, 2), (Keys.PAGE_DOWN, None), (Keys.END, n + 1)):
+            self.browser.keys(key)
+            found = self.browser.ask("row")
+            assert found[1] and row in (None, found[0]), (key, found)
+        self.browser.keys(Keys.ENTER)
+        assert self.browser.state()["selected"] is not None
+        assert self.browser.run("return document.querySelectorAll('#panel tr.chosen[aria-current]').length") >= 1
+        self.browser.check()
+
+    # ---- Flame graph ----
+
+    def test_flame(self):
+        """All metrics in both directions; zoom by keyboard and back by Escape; search."""
+        self.browser.shape()
+        self.open(view="flame")
+        for metric in METRICS:
+            for inverted in (False, True):
+                for fold in (False, True):
+                    self.browser.set(metric=metric, inverted=inverted, fold=fold)
+                    assert fine(self.browser.text("#panel")), (metric, inverted, fold)
+        self.browser.set(metric="allocated", inverted=False, search="produce")
+        assert "produce" in self.browser.text("#panel")
+        self.browser.set(search="")
+        self.browser.run("document.querySelector('#panel [role=tree], #panel [tabindex=\"0\"][role]').focus()")
+        self.browser.keys(Keys.ARROW_DOWN)
+        self.browser.keys(Keys.ARROW_DOWN)
+        self.browser.keys(Keys.ENTER)
+        zoomed = self.browser.state()["zoom"]
+        assert zoomed != "", self.browser.ask("focus")
+        self.browser.keys(Keys.ESCAPE)
+        assert self.browser.state()["zoom"] != zoomed
+        self.browser.check()
+
+    # ---- Figures ----
+
+    def test_whole(self):
+        """What the page has of the whole run is what msreport says."""
+        self.open()
+        self.figures().check_report()
+        self.browser.check()
+
+    def test_ranges(self):
+        """What is live at borders, and what is kept between two, is what msreport says."""
+        self.open()
+        figures = self.figures()
+        for a, b in figures.pairs(random.Random(1), 50):
+            figures.check_range(a, b)
+        assert figures.exact_pairs >= 10, figures.exact_pairs
+        self.browser.check()
+
+    def test_events(self):
+        """Bytes, calls and the peak between borders are those of the table of events."""
+        self.open()
+        figures = self.figures()
+        figures.check_events(figures.pairs(random.Random(2), 50))
+        self.browser.check()
+
+    def test_shown(self):
+        """Rows show the model's figures for a range."""
+        self.browser.shape(3000, 900)
+        self.open()
+        figures = self.figures()
+        a, b = figures.n // 4, figures.n // 2
+        for metric in ("live", "allocated", "calls", "kept", "peak"):
+            self.browser.set(view="table", by="functions", metric=metric, sort="-all", **{"from": a, "until": b})
+            wanted = sorted(figures.groups("functions", metric, a, b)["all"].values(), reverse=True)
+            shown = [row[1] for row in self.browser.ask("rows")]
+            assert shown == [text(metric, value) for value in wanted[:len(shown)]] and shown, (metric, shown)
+        self.browser.check()
+
+    def test_sources(self):
+        """Lines of the source with --sources alone."""
+        self.open(self.page_of(self.trace, "sources", "--sources"))
+        assert "source" in self.browser.ask("views")
+        self.browser.set(view="source", metric="allocated")
+        lines = [row for row in self.browser.ask("rows") if "void *block = malloc(size);" in row[-1]]
+        assert len(lines) == 1, self.browser.ask("rows")
+        made = dict(self.figures().groups("functions", "allocated", 0, self.browser.model("bucketCount"))["all"])
+        allocated = [value for key, value in made.items() if key.startswith("xmalloc\n")]
+        assert lines[0][1] == text("allocated", allocated[0]), (lines, allocated)
+        with open(self.page, encoding="utf-8") as file:
+            assert "void *block = malloc" not in file.read()
+        self.browser.check()
+
+    # ---- Hostile names ----
+
+    def test_hostile(self):
+        """Names with markup, controls and 100,000 characters are shown as text, and make no page wider."""
+        program = hostile.make_program(self.folder)
+        if not program:
+            return "the assembler refuses the names"
+        trace = self.record("hostile", program, *hostile.NAMES[:-1])
+        self.browser.shape()
+        self.open(self.page_of(trace, "hostile"))
+        names = self.browser.ask("functions")
+        wanted = map(hostile.escaped, hostile.NAMES)
+        missing = [name for name in wanted if not any(name in each for each in names)]
+        assert not missing, missing
+        made = "return document.querySelectorAll('script, img, b, iframe, object, embed').length"
+        usual = self.browser.run(made)
+        for view in self.browser.ask("views"):
+            last = self.browser.model("nodeCount") - 1
+            for state in ({"search": "</script>"}, {"search": "\u202e"}, {"search": "", "selected": last}):
+                self.browser.set(view=view, **state)
+                shown = self.browser.run("return document.body.innerText")
+                assert not any(c in shown for c in "\u202e\u202c\u200b\ufeff"), view
+                assert self.browser.ask("overflow") <= 0, view
+                assert self.browser.run(made) == usual, view
+                assert len(self.browser.text("#page")) < 2000000, view
+        assert self.browser.run("return window.owned ?? null") is None
+        self.browser.check()
+        return None
+
+    # ---- Accessibility ----
+
+    def test_accessibility(self):
+        script, why = axe(self.build)
+        if why:
+            return why
+        found = []
+        for dark in (False, True):
+            self.browser.shape(1280, 900, dark)
+            self.open(selected=3)
+            self.browser.run(script)
+            for view in VIEWS:
+                self.browser.set(view=view)
+                found += [(view, dark, *each) for each in self.browser.ask_later("violations", dark)]
+        assert not found, "\n".join(map(str, found[:12]))
+        return None
+
+    def test_keyboard(self):
+        """Tab reaches the parts of the page; the focus is always in sight."""
+        self.browser.shape()
+        self.open(view="table")
+        seen = []
+        for _ in range(150):
+            self.browser.keys(Keys.TAB)
+            seen.append(self.browser.ask("focus"))
+            if seen[-1] is None:
+                break
+        seen = [each for each in seen if each]
+        assert {"#panel", ".timeline", "[role=tablist]", "page"} <= {each[1] for each in seen}, seen
+        assert all(each[2] for each in seen), [each for each in seen if not each[2]]
+        self.browser.check()
+
+
+def main():
+    options = harness.arguments(__doc__, "--only")
+    why = browser.why_not()
+    if why:
+        harness.skip(why)
+    if not options.build.has("analyze/page/web/page.html"):
+        harness.skip("this build has no page: esbuild or node-d3 is missing")
+    with harness.Scratch() as folder, browser.Browser(folder) as seen:
+        return harness.run_cases(harness.methods(Tests(options, folder, seen)), None, options.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// What the tests ask an open page, beside what a user does with it.
+window.probe = {
+	views: () => [...document.querySelectorAll("[role=tab]")].map((tab) => tab.id.replace("tab-", "")),
+
+	// Texts of the rows in sight.
+	rows: () =>
+		[...document.querySelectorAll("#panel .grid tbody tr:not(.grid-space)")].map((row) =>
+			[...row.children].map((cell) => cell.textContent.trim()),
+		),
+
+	rowCount: () => Number(document.querySelector("#panel .grid").getAttribute("aria-rowcount")) - 1,
+
+	headings: () => document.querySelectorAll("#panel thead button").length,
+
+	// Clicks a heading; its order then.
+	click(heading) {
+		document.querySelectorAll("#panel thead button")[heading].click();
+	},
+	order: (heading) =>
+		document.querySelectorAll("#panel thead button")[heading].closest("th").getAttribute("aria-sort"),
+
+	// The number of the row that has the focus, and whether it is in sight.
+	row() {
+		const row = document.activeElement.closest("tr");
+		const at = document.activeElement.getBoundingClientRect();
+		const around = document.querySelector("#panel .grid-box").getBoundingClientRect();
+		return [
+			Number(row?.getAttribute("aria-rowindex")),
+			at.top >= around.top && at.bottom <= around.bottom + 1,
+		];
+	},
+
+	// The element that has the focus, the part of the page that it lies in, and whether it is in sight; null: the body.
+	focus() {
+		const element = document.activeElement;
+		if (!element || element === document.body) return null;
+		const box = element.getBoundingClientRect();
+		const part = ["#panel", "[role=tablist]", ".timeline", ".details"].find((each) => element.closest(each));
+		const seen = box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight;
+		const name = element.getAttribute("aria-label") ?? element.textContent.slice(0, 80);
+		return [`${element.tagName} ${name}`, part ?? "page", seen];
+	},
+
+	// How much wider than the window the page is.
+	overflow: () => document.documentElement.scrollWidth - innerWidth,
+
+	// [stack's id, value, whether it is "others"] of the nodes that have a value.
+	nodes(metric, from, until) {
+		const { model } = msrecPage;
+		return Array.from(model.self(metric, from, until), (value, n) => [
+			model.stackId(n),
+			value,
+			model.rest[n] === 1,
+		]).filter((each) => each[1] !== 0);
+	},
+
+	// By node its value and, from the innermost outwards, the functions or libraries of its stack; null for others.
+	paths(by, metric, from, until) {
+		const { model } = msrecPage;
+		const key = (f) =>
+			by === "libraries" ? model.moduleOf(f) : `${model.functionOf(f)}\n${model.moduleOf(f)}`;
+		return Array.from(model.self(metric, from, until), (value, n) => {
+			const path = [];
+			for (let at = n; at >= 0; at = model.parent[at])
+				path.push(model.rest[at] ? null : key(model.frame[at]));
+			return [value, path];
+		});
+	},
+
+	functions() {
+		const { model } = msrecPage;
+		return Array.from({ length: model.frameCount }, (_, f) => model.functionOf(f));
+	},
+
+	// axe-core's violations; of colours alone, those that a theme may have.
+	violations(colours, done) {
+		const line = (node) => `${node.html.slice(0, 200)} :: ${node.failureSummary}`;
+		axe
+			.run(document, { resultTypes: ["violations"], ...(colours ? { runOnly: ["color-contrast"] } : {}) })
+			.then(({ violations }) =>
+				done(violations.map(({ id, impact, nodes }) => [id, impact, nodes.slice(0, 3).map(line)])),
+			);
+	},
+};
