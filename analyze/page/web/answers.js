@@ -4,7 +4,7 @@ import { callColumn, figure, shareBar, verdictTag, view } from "./cells.js";
 import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
 import { livesOf, nodesOfId, nodesOfSite } from "./groups.js";
-import { finder } from "./names.js";
+import { callersText, finder, siteOf } from "./names.js";
 import { partOf, rangeText, sumsOf } from "./range.js";
 import { spark } from "./spark.js";
 import { shown } from "./text.js";
@@ -22,6 +22,7 @@ export function answerView({
 	nodes,
 	add,
 	above = () => [],
+	rest = () => "",
 	extra = null,
 }) {
 	return (model, state) => {
@@ -49,7 +50,7 @@ export function answerView({
 					? `Columns “in the range” are of ${rangeText(model, now)}; all others of the whole run.`
 					: "",
 			);
-			fill(status, shownOf(kept.length, list.length, noun));
+			fill(status, shownOf(kept.length, list.length, noun), rest(model));
 		}
 		return { element, update };
 	};
@@ -97,6 +98,13 @@ export const leaks = answerView({
 			text: (row) => count(row.rank + 1),
 		},
 		lifeColumn(model, state),
+		{
+			id: "callers",
+			title: "Called by",
+			width: 20,
+			class: "soft",
+			cell: (row) => (row.nodes.length ? callersText(model, siteOf(model, row.nodes[0])) : ""),
+		},
 		{
 			id: "verdict",
 			title: "Verdict",
@@ -148,6 +156,7 @@ export const leaks = answerView({
 	],
 	extra: verdictFilter,
 	above: suppressed,
+	rest: smallerLeaks,
 });
 
 // A menu of the verdicts that there are.
@@ -168,6 +177,13 @@ function verdictFilter(model, state) {
 			return !menu.value || row.verdict === menu.value;
 		},
 	};
+}
+
+// The page has the first rows of long answers alone.
+function smallerLeaks(model) {
+	const { bytes: all = 0, leaks: rows = [] } = model.meta.report.sections.leaks ?? {};
+	const left = all - rows.reduce((sum, row) => sum + row.bytes, 0);
+	return left > 0 ? `; ${bytes(left)} of ${bytes(all)} belong to smaller ones.` : `; ${bytes(all)} in all.`;
 }
 
 function suppressed(model) {

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { callName, callText } from "./names.js";
 import { cutFunction } from "./text.js";
-import { share } from "./units.js";
+import { METRICS, share } from "./units.js";
 
 export function verdictTag(verdict) {
 	return verdict && verdict !== "not judged"
@@ -32,8 +32,8 @@ export function shareBar(part, whole) {
 }
 
 export function view(title, about, ...parts) {
-	const note = h("p", { class: "about" });
-	const status = h("p", { class: "about", role: "status" });
+	const note = h("span");
+	const status = h("span", { role: "status" });
 	return {
 		note,
 		status,
@@ -42,8 +42,7 @@ export function view(title, about, ...parts) {
 			{ class: "view" },
 			h("h2", {}, title),
 			h("p", { class: "about" }, about),
-			note,
-			status,
+			h("p", { class: "about" }, status, " ", note),
 			...parts,
 		),
 	};
@@ -57,4 +56,14 @@ export function callColumn(title) {
 		cell: (row) => callName(row),
 		hover: (row) => cutFunction(callText(row), 1000),
 	};
+}
+
+// Chooses the state's metric.
+export function metricMenu(state) {
+	const menu = h(
+		"select",
+		{ on: { change: () => state.set({ metric: menu.value }) } },
+		METRICS.map(({ id, title }) => h("option", { value: id }, title)),
+	);
+	return { element: h("label", {}, "Show ", menu), update: () => (menu.value = state.get().metric) };
 }

@@ -56,3 +56,24 @@ export function path(model, node) {
 	for (let n = node; n >= 0; n = model.parent[n]) if (!model.rest[n]) frames.push(model.frame[n]);
 	return frames;
 }
+
+// The site of a stack: its innermost call that isn't hidden; -1: it has none.
+export function siteOf(model, node) {
+	let at = node;
+	while (at >= 0 && (model.rest[at] || model.hiddenOf(model.frame[at]))) at = model.parent[at];
+	return at;
+}
+
+const CALLERS = 4;
+
+// The nearest callers of a site, by the functions' names. A function that calls itself is named once.
+export function callersText(model, site) {
+	const names = [];
+	let last = site < 0 ? "" : model.functionOf(model.frame[site]);
+	for (let n = site < 0 ? -1 : model.parent[site]; n >= 0 && names.length < CALLERS; n = model.parent[n]) {
+		const name = model.functionOf(model.frame[n]);
+		if (name !== last && !model.hiddenOf(model.frame[n])) names.push(cutFunction(shown(name), 40));
+		last = name;
+	}
+	return names.length ? `← ${names.join(" ← ")}` : "";
+}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Tables of sites, functions, lines, libraries and stacks over the chosen range: their own part, and what they called.
-import { figure, shareBar, verdictTag, view } from "./cells.js";
+import { figure, metricMenu, shareBar, verdictTag, view } from "./cells.js";
 import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
 import { Groups, livesOf } from "./groups.js";
-import { callName, callOfFrame, callText, finder, path } from "./names.js";
+import { callersText, callName, callOfFrame, callText, finder, path, siteOf } from "./names.js";
 import { nowOf, partOf, rangeText, sumsOf } from "./range.js";
 import { spark } from "./spark.js";
 import { cutFunction, shown } from "./text.js";
@@ -185,8 +185,8 @@ function groupView(by, title, about) {
 				status,
 				shownOf(rows.length, known, by),
 				now.search
-					? ` match “${shown(now.search)}”: ${unit(found)} of their own, ${share(found, total)} of ${unit(total)}`
-					: `; ${unit(total)} in all`,
+					? ` match “${shown(now.search)}”: ${unit(found)} of their own, ${share(found, total)} of ${unit(total)}.`
+					: `; ${unit(total)} in all.`,
 			);
 		}
 		return { element, update };
@@ -254,6 +254,7 @@ function stackColumns(model, now) {
 			cell: (row) => shareBar(row.all, row.total),
 		},
 		{ id: "life", title: "Live over the run", width: 7.5, cell: (row) => row.graph() },
+		{ id: "callers", title: "Called by", width: 20, class: "soft", cell: (row) => row.callers() },
 		...also(model, now)
 			.filter((id) => id !== chosen.id)
 			.map((id) =>
@@ -315,11 +316,6 @@ function stacks(model, state) {
 		"Whole stacks by their site. The details show the calls; msreport --stack=ID shows a stack's whole life.",
 		grid.element,
 	);
-	const site = (n) => {
-		let at = n;
-		while (at >= 0 && (model.rest[at] || model.hiddenOf(model.frame[at]))) at = model.parent[at];
-		return callOfFrame(model, model.frame[at < 0 ? n : at]);
-	};
 	const found = new Uint8Array(model.nodeCount);
 	let columnsOf = "";
 
@@ -340,15 +336,17 @@ function stacks(model, state) {
 	}
 
 	function row(n, now, all, total, figures) {
-		const call = site(n),
-			leaf = model.rest[n] ? null : callOfFrame(model, model.frame[n]);
-		const via = model.rest[n] ? "others" : leaf.function === call.function ? null : leaf.function;
+		const at = siteOf(model, n),
+			call = at < 0 ? { function: model.nameOf(n) } : callOfFrame(model, model.frame[at]);
+		const leaf = model.rest[n] ? call.function : model.functionOf(model.frame[n]);
+		const via = leaf === call.function ? null : leaf;
 		return {
 			n,
 			name: shown(call.function),
 			all,
 			total,
 			figures,
+			callers: () => callersText(model, at),
 			label: () =>
 				model.rest[n]
 					? [h("span", { class: "soft" }, "others below "), callName(call)]
@@ -388,8 +386,8 @@ function stacks(model, state) {
 			status,
 			shownOf(rows.length, known, "stacks"),
 			now.search
-				? ` match “${shown(now.search)}”: ${unit(sum)}, ${share(sum, total)} of ${unit(total)}`
-				: `; ${unit(total)} in all`,
+				? ` match “${shown(now.search)}”: ${unit(sum)}, ${share(sum, total)} of ${unit(total)}.`
+				: `; ${unit(total)} in all.`,
 		);
 	}
 	return { element, update };
@@ -409,11 +407,17 @@ export function tables(model, state) {
 			by[0].toUpperCase() + by.slice(1),
 		),
 	);
-	const place = h("div");
+	const place = h("div"),
+		menu = metricMenu(state);
 	const element = h(
 		"div",
 		{ class: "view" },
-		h("div", { class: "controls", role: "group", "aria-label": "Table of" }, buttons),
+		h(
+			"div",
+			{ class: "controls" },
+			h("div", { class: "controls", role: "group", "aria-label": "Table of" }, buttons),
+			menu.element,
+		),
 		place,
 	);
 	let shownBy = null;
@@ -423,6 +427,7 @@ export function tables(model, state) {
 		if (!made.has(by)) made.set(by, BY[by](model, state));
 		if (shownBy !== by) fill(place, made.get(by).element);
 		shownBy = by;
+		menu.update();
 		made.get(by).update();
 	}
 	return { element, update };
