@@ -5,8 +5,8 @@ import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
 import { livesOf, nodesOfId, nodesOfSite } from "./groups.js";
 import { callersText, finder, siteOf } from "./names.js";
-import { partOf, rangeText, sumsOf } from "./range.js";
-import { spark } from "./spark.js";
+import { rangeText, sumsOf } from "./range.js";
+import { bandOf, spark } from "./spark.js";
 import { shown } from "./text.js";
 import { bytes, count, many, nanoseconds } from "./units.js";
 
@@ -29,7 +29,7 @@ export function answerView({
 		const list = rows(model).map((row) => ({ ...row, nodes: nodes(model, row) }));
 		const grid = new Grid({
 			label: title,
-			columns: columns(model, state),
+			columns: columns(model),
 			sort,
 			state,
 			empty,
@@ -43,10 +43,11 @@ export function answerView({
 				finds = finder(now.search);
 			const kept = list.filter((row) => finds(row) && (!more || more.keeps(row)));
 			for (const row of kept) add?.(model, row, now);
+			grid.setBand(bandOf(model, now));
 			grid.setRows(kept);
 			fill(
 				note,
-				add && partOf(model, now)
+				add && bandOf(model, now)
 					? `Columns “in the range” are of ${rangeText(model, now)}; all others of the whole run.`
 					: "",
 			);
@@ -56,14 +57,15 @@ export function answerView({
 	};
 }
 
-function lifeColumn(model, state) {
+function lifeColumn(model) {
 	return {
 		id: "life",
 		title: "Live over the run",
 		width: 7.5,
+		fixed: true,
 		cell: (row) =>
 			row.nodes.length
-				? spark(livesOf(model).ofAll(row.nodes, true), model.border, partOf(model, state.get()))
+				? spark(livesOf(model).ofAll(row.nodes, true), model.border)
 				: h("span", { class: "soft" }, "–"),
 	};
 }
@@ -80,14 +82,14 @@ export const leaks = answerView({
 	empty: "Nothing is live at the end.",
 	sort: "rank",
 	about:
-		"What was never freed, by stack. Growing stacks come first, the fastest at the top; the manual page states what the verdicts mean.",
+		"What was never freed, by stack. Growing stacks come first, the fastest at the top; msreport(1) states the verdicts.",
 	rows: (model) => (model.meta.report.sections.leaks?.leaks ?? []).map((row, i) => ({ ...row, rank: i })),
 	nodes: (model, row) => nodesOfId(model, row.id),
 	add(model, row, now) {
 		row.kept = sumOf(sumsOf(model, now).self("kept"), row.nodes);
 		row.live = sumOf(sumsOf(model, now).self("live"), row.nodes);
 	},
-	columns: (model, state) => [
+	columns: (model) => [
 		callColumn("Site"),
 		{
 			id: "rank",
@@ -97,12 +99,13 @@ export const leaks = answerView({
 			value: (row) => row.rank,
 			text: (row) => count(row.rank + 1),
 		},
-		lifeColumn(model, state),
+		lifeColumn(model),
 		{
 			id: "callers",
 			title: "Called by",
 			width: 20,
 			class: "soft",
+			fixed: true,
 			cell: (row) => (row.nodes.length ? callersText(model, siteOf(model, row.nodes[0])) : ""),
 		},
 		{
@@ -110,6 +113,7 @@ export const leaks = answerView({
 			title: "Verdict",
 			width: 7.5,
 			value: (row) => row.verdict,
+			fixed: true,
 			cell: (row) => verdictTag(row.verdict),
 		},
 		figure("bytes", "Never freed", bytes, (row) => row.bytes, { width: 7 }),
@@ -119,6 +123,7 @@ export const leaks = answerView({
 			figure: true,
 			width: 6.5,
 			value: (row) => row.share,
+			fixed: true,
 			cell: (row) => shareBar(row.share, 1),
 		},
 		figure("blocks", "Blocks", count, (row) => row.blocks),
@@ -151,6 +156,7 @@ export const leaks = answerView({
 			title: "Id",
 			width: 10,
 			value: (row) => row.id ?? "",
+			fixed: true,
 			cell: (row) => h("code", {}, row.id ?? ""),
 		},
 	],
@@ -215,16 +221,16 @@ export const churn = answerView({
 	empty: "Nothing was allocated.",
 	sort: "-calls",
 	about:
-		"The sites with the most calls. A temporary block is freed before its thread allocates again; a life is counted in allocations until the free.",
+		"The sites with the most calls. Temporary: freed before its thread allocates again. Lives count allocations.",
 	rows: (model) => model.meta.report.sections.churn?.busiest ?? [],
 	nodes: nodesOfSite,
 	add(model, row, now) {
 		row.inRange = sumOf(sumsOf(model, now).self("calls"), row.nodes);
 		row.bytesInRange = sumOf(sumsOf(model, now).self("allocated"), row.nodes);
 	},
-	columns: (model, state) => [
+	columns: (model) => [
 		callColumn("Site"),
-		lifeColumn(model, state),
+		lifeColumn(model),
 		figure("calls", "Calls", count, (row) => row.calls),
 		{
 			id: "share",
@@ -232,6 +238,7 @@ export const churn = answerView({
 			figure: true,
 			width: 6.5,
 			value: (row) => row.share,
+			fixed: true,
 			cell: (row) => shareBar(row.share, 1),
 		},
 		figure("bytes", "Allocated", bytes, (row) => row.bytes),
@@ -242,6 +249,7 @@ export const churn = answerView({
 			figure: true,
 			width: 6.5,
 			value: (row) => row.temporary_share,
+			fixed: true,
 			cell: (row) => (row.temporary_share === null ? "–" : shareBar(row.temporary_share, 1)),
 		},
 		figure("p50", "Median life", calls, (row) => row.life_calls_p50, {

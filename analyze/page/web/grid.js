@@ -3,14 +3,17 @@
 // has its number, and the arrow keys walk over the rows.
 //
 //   columns  {id, title, hint, width (rem), figure, value(row), text(row), cell(row), class}
+//            fixed: its cells don't follow the range
 //            value: what is sorted by, null comes last; text: what is shown, cell: an element instead
-//   The first column has the room that the others leave, or `nameWidth` rem. It is the row's heading: a button that calls pick(row), if that is given.
+//   The first column has the room that the others leave, or `nameWidth` rem. It is the row's heading: a button that
+//   calls pick(row), if that is given.
 //
 // The order is the state's: `sort` is a column's id, with "-" before it if the largest comes first.
-import { h } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { count } from "./units.js";
 
-const MARGIN = 10; // rows drawn before and behind those in sight
+const MARGIN = 3; // rows drawn before and behind those in sight
+const KEPT = 500; // rows whose elements are kept
 const PRINTED = 60;
 const ROW = 30; // px, until one is drawn
 
@@ -27,9 +30,13 @@ export class Grid {
 	}) {
 		Object.assign(this, { label, pick, state, empty, chosen, nameWidth, usual: sort });
 		this.rows = [];
-		this.drawn = new Map(); // by row: its element
+		this.drawn = new Map(); // by row: {element, cells, version}
+		this.version = 0; // of the rows' figures
 		this.active = 0;
-		this.height = ROW;
+		this.height = ROW; // of a row; the next three are kept, because asking for them costs a layout
+		this.top = 0;
+		this.sight = 600;
+		this.measured = false;
 		this.head = h("thead");
 		this.cols = h("colgroup");
 		this.body = h("tbody", {
@@ -50,14 +57,14 @@ export class Grid {
 				role: "region",
 				tabindex: 0,
 				"aria-label": label,
-				on: { scroll: () => this.#draw() },
+				on: { scroll: () => this.#scrolled() },
 			},
 			this.table,
 		);
 		this.none = h("p", { class: "about", hidden: true });
 		this.element = h("div", { class: "grid-outer" }, this.box, this.none);
 		this.setColumns(columns);
-		new ResizeObserver(() => this.#draw()).observe(this.box);
+		new ResizeObserver(() => this.#resized()).observe(this.box);
 		addEventListener("beforeprint", () => this.#draw(PRINTED));
 		addEventListener("afterprint", () => this.#draw());
 	}
@@ -83,11 +90,33 @@ export class Grid {
 		this.head.replaceChildren(h("tr", { "aria-rowindex": 1 }, this.headings));
 	}
 
-	// Shows other rows, or the same ones with other figures.
+	// Shows other rows, or the same objects with other figures: then only what changed is drawn.
 	setRows(rows) {
 		this.rows = [...rows];
-		this.drawn.clear();
+		this.version++;
 		this.sort();
+	}
+
+	// The part of the run that small graphs mark; null: none.
+	setBand(band) {
+		this.table.style.setProperty("--band-from", `${band ? band[0] : 0}px`);
+		this.table.style.setProperty("--band-width", `${band ? band[1] : 0}px`);
+	}
+
+	#scrolled() {
+		this.top = this.box.scrollTop;
+		this.#draw();
+	}
+
+	#resized() {
+		this.sight = this.box.clientHeight || this.sight;
+		this.measured = false;
+		this.#draw();
+	}
+
+	#scrollTo(top) {
+		this.box.scrollTop = top;
+		this.top = this.box.scrollTop;
 	}
 
 	// Sorts by what the state says now.
@@ -116,7 +145,7 @@ export class Grid {
 	// Scrolls to a row of the present order; -1: to the first.
 	show(number) {
 		this.active = Math.max(0, number);
-		this.box.scrollTop = Math.max(0, (this.active - 3) * this.height);
+		this.#scrollTo(Math.max(0, (this.active - 3) * this.height));
 		this.#draw();
 	}
 
@@ -128,17 +157,19 @@ export class Grid {
 		const { sorted } = this;
 		const falling = sorted.column === column ? !sorted.falling : Boolean(column.figure);
 		this.state.set({ sort: (falling ? "-" : "") + column.id }, { history: "replace" });
-		this.box.scrollTop = 0;
+		this.#scrollTo(0);
 		this.sort();
 	}
 
 	// Draws the rows in sight; `all`: so many from the first one, for printing.
 	#draw(all = 0) {
 		const { rows, height } = this;
-		const from = all ? 0 : Math.max(0, Math.floor(this.box.scrollTop / height) - MARGIN);
-		const sight = Math.ceil((this.box.clientHeight || 600) / height);
-		const until = all ? Math.min(all, rows.length) : Math.min(rows.length, from + sight + 2 * MARGIN);
+		const from = all ? 0 : Math.max(0, Math.min(rows.length, Math.floor(this.top / height)) - MARGIN);
+		const until = all
+			? Math.min(all, rows.length)
+			: Math.min(rows.length, from + Math.ceil(this.sight / height) + 2 * MARGIN);
 		const held = this.body.contains(document.activeElement);
+		if (this.drawn.size > KEPT) this.drawn.clear();
 		const elements = [];
 		for (let i = from; i < until; i++) elements.push(this.#row(i));
 		this.body.replaceChildren(
@@ -153,24 +184,30 @@ export class Grid {
 					: this.box;
 			(button ?? this.box).focus({ preventScroll: true });
 		}
-		const real = elements[0]?.offsetHeight;
-		if (real && Math.abs(real - height) > 0.5 && !all) {
-			this.height = real;
-			this.#draw();
-		}
+		if (!this.measured && !all && elements.length) this.#measure(elements[0]);
+	}
+
+	#measure(element) {
+		const real = element.offsetHeight;
+		if (!real) return;
+		this.measured = true;
+		if (Math.abs(real - this.height) <= 0.5) return;
+		this.height = real;
+		this.#draw();
 	}
 
 	#row(i) {
 		const row = this.rows[i];
-		let element = this.drawn.get(row);
-		if (!element) {
-			element = h(
-				"tr",
-				{},
-				this.columns.map((column, k) => this.#cell(row, column, k === 0)),
-			);
-			this.drawn.set(row, element);
+		let drawn = this.drawn.get(row);
+		if (!drawn) {
+			const cells = this.columns.map((column, k) => this.#cell(row, column, k === 0));
+			drawn = { element: h("tr", {}, cells), cells, version: this.version };
+			this.drawn.set(row, drawn);
+		} else if (drawn.version !== this.version) {
+			this.columns.forEach((column, k) => this.#redraw(row, column, drawn.cells[k]));
+			drawn.version = this.version;
 		}
+		const { element } = drawn;
 		element.setAttribute("aria-rowindex", i + 2);
 		const picked = this.chosen(row);
 		element.classList.toggle("chosen", picked);
@@ -181,22 +218,32 @@ export class Grid {
 		return element;
 	}
 
+	// The first column and fixed ones are the row's for good.
+	#redraw(row, column, cell) {
+		if (cell.tagName === "TH" || column.fixed) return;
+		if (column.cell) {
+			fill(cell, column.cell(row));
+			return;
+		}
+		const text = String((column.text ?? column.value)(row));
+		if (cell.textContent !== text) cell.textContent = text;
+	}
+
 	#cell(row, column, isName) {
 		const content = column.cell ? column.cell(row) : column.text ? column.text(row) : column.value(row);
 		if (!isName) return h("td", { class: this.#class(column) }, content);
-		const inner = this.pick
-			? h(
-					"button",
-					{
-						type: "button",
-						class: "grid-name",
-						title: column.hover?.(row),
-						on: { click: () => this.#picked(row) },
-					},
-					content,
-				)
-			: h("span", { class: "grid-name", title: column.hover?.(row) }, content);
-		return h("th", { scope: "row" }, inner);
+		const title = column.hover?.(row);
+		return h(
+			"th",
+			{ scope: "row" },
+			this.pick
+				? h(
+						"button",
+						{ type: "button", class: "grid-name", title, on: { click: () => this.#picked(row) } },
+						content,
+					)
+				: h("span", { class: "grid-name", title }, content),
+		);
 	}
 
 	#picked(row) {
@@ -214,7 +261,7 @@ export class Grid {
 	}
 
 	#key(event) {
-		const page = Math.max(1, Math.floor(this.box.clientHeight / this.height) - 2);
+		const page = Math.max(1, Math.floor(this.sight / this.height) - 2);
 		const to = {
 			ArrowDown: this.active + 1,
 			ArrowUp: this.active - 1,
@@ -228,10 +275,9 @@ export class Grid {
 		event.stopPropagation();
 		this.active = Math.min(Math.max(to, 0), this.rows.length - 1);
 		const top = this.active * this.height,
-			headHeight = this.head.offsetHeight;
-		if (top < this.box.scrollTop) this.box.scrollTop = top;
-		else if (top + this.height > this.box.scrollTop + this.box.clientHeight - headHeight)
-			this.box.scrollTop = top + this.height - this.box.clientHeight + headHeight;
+			room = this.sight - this.head.offsetHeight - this.height;
+		if (top < this.top) this.#scrollTo(top);
+		else if (top > this.top + room) this.#scrollTo(top - room);
 		this.#draw();
 		this.body.querySelector(`tr[aria-rowindex="${this.active + 2}"] button`)?.focus({ preventScroll: true });
 	}

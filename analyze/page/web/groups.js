@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nodes of the calling-context tree summed up by function, line, library or site. A group"s inclusive sum has each stack
-// once, however often the group is on it. A site is the innermost call that isn't hidden, as in msreport.
+// Nodes of the calling-context tree summed up by function, line, library or site. A group's inclusive sum has each
+// stack once, however often the group is on it. A site is the innermost call that isn't hidden, as in msreport.
 import { callOfFrame } from "./names.js";
 
 // What frames have in common, by grouping.

@@ -45,11 +45,6 @@ export function sumsOf(model, now) {
 	return sums.get(model).at(now);
 }
 
-// The range as spark() has it; null: the whole run.
-export function partOf(model, { from, until }) {
-	return from === 0 && until === model.bucketCount ? null : [from, until];
-}
-
 export function rangeText(model, { from, until }) {
 	if (from === 0 && until === model.bucketCount) return "the whole run";
 	return from === until

@@ -17,7 +17,7 @@ export const reallocs = answerView({
 	empty: "No realloc copied anything.",
 	sort: "-copied",
 	about:
-		"What reallocs copied, in the whole run. A long chain with a factor near 1 grows by small steps: reserve the room at once, or double it.",
+		"What reallocs copied, in the whole run. A long chain that grows by a factor near 1 wants its room reserved.",
 	rows: (model) => model.meta.report.sections.churn?.reallocs ?? [],
 	nodes: nodesOfSite,
 	columns: () => [

@@ -175,7 +175,7 @@ export function sizes(model, state) {
 		h(
 			"p",
 			{ class: "about" },
-			`${count(section.calls)} calls of ${count(section.sizes)} sizes, ${bytes(section.mean)} a block on average, in the whole run.`,
+			`The whole run: ${count(section.calls)} calls of ${count(section.sizes)} sizes, ${bytes(section.mean)} on average.`,
 		),
 		h("p", { class: "controls" }, h("label", {}, "Count ", menu)),
 		chart,

@@ -142,7 +142,8 @@ export function source(model, state) {
 		);
 		fill(
 			note,
-			`${metric(now.metric).title}, ${rangeText(model, now)}. Lines around those that allocate, as the files were when the page was made.`,
+			`${metric(now.metric).title}, ${rangeText(model, now)}.`,
+			" Lines around those that allocate, as the files were when the page was made.",
 		);
 		if (shownFile !== file.file) grid.show(heaviest(file, all));
 		shownFile = file.file;

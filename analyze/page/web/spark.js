@@ -6,16 +6,19 @@ import { bytes } from "./units.js";
 const WIDTH = 96;
 const HEIGHT = 20;
 
-// `range`: [from, until] as numbers of borders, or null.
-export function spark(values, border, range = null) {
+// The band is where the table says, see bandOf().
+export function spark(values, border) {
 	const begin = border[0];
 	const length = border[border.length - 1] - begin || 1;
 	let most = 0;
 	for (const value of values) most = Math.max(most, value);
-	const x = (i) => (((border[i] - begin) / length) * WIDTH).toFixed(1);
 	const y = (value) => (HEIGHT - 1 - (most ? value / most : 0) * (HEIGHT - 3)).toFixed(1);
 	let line = "";
-	for (let i = 0; i < values.length; i++) line += `${i ? "L" : "M"}${x(i)} ${y(values[i])}`;
+	for (let i = 0; i < values.length; i++) {
+		// What lies on a level line says nothing.
+		if (i && i + 1 < values.length && values[i] === values[i - 1] && values[i] === values[i + 1]) continue;
+		line += `${i ? "L" : "M"}${(((border[i] - begin) / length) * WIDTH).toFixed(1)} ${y(values[i])}`;
+	}
 	const last = values[values.length - 1] ?? 0;
 	return svg(
 		"svg",
@@ -25,19 +28,18 @@ export function spark(values, border, range = null) {
 			viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
 			width: WIDTH,
 			height: HEIGHT,
-			preserveAspectRatio: "none",
 			"aria-label": `at most ${bytes(most)}, at the end ${bytes(last)}`,
 		},
-		range
-			? svg("rect", {
-					class: "spark-range",
-					x: x(range[0]),
-					y: 0,
-					height: HEIGHT,
-					width: Math.max(1, x(range[1]) - x(range[0])),
-				})
-			: null,
+		svg("rect", { class: "spark-range", height: HEIGHT }),
 		svg("path", { class: "spark-area", d: `${line}L${WIDTH} ${HEIGHT}L0 ${HEIGHT}Z` }),
 		svg("path", { class: "spark-line", d: line }),
 	);
+}
+
+// Where the chosen range lies in small graphs: [left, width]; null: it is the whole run.
+export function bandOf(model, { from, until }) {
+	const { border, bucketCount } = model;
+	if (from === 0 && until === bucketCount) return null;
+	const x = (i) => ((border[i] - border[0]) / (border[bucketCount] - border[0] || 1)) * WIDTH;
+	return [x(from), Math.max(1, x(until) - x(from))];
 }

@@ -5,8 +5,8 @@ import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
 import { Groups, livesOf } from "./groups.js";
 import { callersText, callName, callOfFrame, callText, finder, path, siteOf } from "./names.js";
-import { nowOf, partOf, rangeText, sumsOf } from "./range.js";
-import { spark } from "./spark.js";
+import { nowOf, rangeText, sumsOf } from "./range.js";
+import { bandOf, spark } from "./spark.js";
 import { cutFunction, shown } from "./text.js";
 import { bytes, count, many, metric, nanoseconds, share } from "./units.js";
 
@@ -25,13 +25,27 @@ const TITLES = {
 	peak: "At its peak",
 };
 
-function figuresAt(values, i) {
-	return Object.fromEntries(Object.entries(values).map(([id, each]) => [id, each[i]]));
+// What a table shows of its rows at the moment: figures by the row's number `i`.
+class Sheet {
+	fill(now, all, self, total, figures) {
+		Object.assign(this, { now, all, self, total, figures, lists: [all, ...Object.values(figures)] });
+	}
+
+	// In a moment there are no calls.
+	mean(i) {
+		const { calls, allocated } = this.figures;
+		return calls?.[i] ? allocated[i] / calls[i] : null;
+	}
+
+	isEmpty(i) {
+		return this.lists.every((values) => values[i] === 0);
+	}
 }
 
 /* ---- Functions, lines, libraries, sites ---- */
 
-function groupColumns(model, by, now) {
+function groupColumns(model, by, sheet) {
+	const { now } = sheet;
 	const chosen = metric(now.metric);
 	const self = by === "sites";
 	const width = { width: 7 };
@@ -43,7 +57,7 @@ function groupColumns(model, by, now) {
 			cell: (row) => row.label(),
 			hover: (row) => row.hover(),
 		},
-		figure("all", chosen.title, chosen.unit, (row) => row.all, {
+		figure("all", chosen.title, chosen.unit, (row) => sheet.all[row.i], {
 			...width,
 			hint: self ? chosen.noun : `${chosen.noun}, with all that it called`,
 		}),
@@ -52,23 +66,36 @@ function groupColumns(model, by, now) {
 			title: "Share",
 			figure: true,
 			width: 6.5,
-			value: (row) => row.all,
-			cell: (row) => shareBar(row.all, row.total),
+			value: (row) => sheet.all[row.i],
+			cell: (row) => shareBar(sheet.all[row.i], sheet.total),
 		},
 	];
 	if (!self)
 		columns.push(
-			figure("self", "Self", chosen.unit, (row) => row.self, {
+			figure("self", "Self", chosen.unit, (row) => sheet.self[row.i], {
 				...width,
 				hint: `${chosen.noun}: of its own`,
 			}),
 		);
-	columns.push({ id: "life", title: "Live over the run", width: 7.5, cell: (row) => row.graph() });
+	columns.push({
+		id: "life",
+		title: "Live over the run",
+		width: 7.5,
+		fixed: true,
+		cell: (row) => row.graph(),
+	});
 	for (const id of also(model, now).filter((each) => each !== chosen.id))
 		columns.push(
-			figure(id, TITLES[id], metric(id).unit, (row) => row.figures[id], { ...width, hint: metric(id).noun }),
+			figure(id, TITLES[id], metric(id).unit, (row) => sheet.figures[id][row.i], {
+				...width,
+				hint: metric(id).noun,
+			}),
 		);
-	columns.push(figure("mean", "Mean size", bytes, meanOf, { hint: "bytes allocated by calls in the range" }));
+	columns.push(
+		figure("mean", "Mean size", bytes, (row) => sheet.mean(row.i), {
+			hint: "bytes allocated by calls in the range",
+		}),
+	);
 	if (!self) {
 		columns.push(
 			figure("own", "Own peak", bytes, (row) => row.reported?.own_peak_bytes, {
@@ -88,12 +115,6 @@ function groupColumns(model, by, now) {
 	return columns;
 }
 
-// In a moment there are no calls.
-function meanOf(row) {
-	const { calls, allocated } = row.figures;
-	return calls ? allocated / calls : null;
-}
-
 function reportedRows(model, by) {
 	const rows = model.meta.report.sections[by]?.[by] ?? [];
 	return new Map(rows.map((row) => [reportKey(by, row), row]));
@@ -107,90 +128,83 @@ function reportKey(by, call) {
 
 function groupView(by, title, about) {
 	return (model, state) => {
-		const groups = new Groups(model, by);
-		const reported = reportedRows(model, by);
-		const lines = groups.frames.map((f) => callOfFrame(model, f));
-		const columns = () => groupColumns(model, by, nowOf(state));
+		const groups = new Groups(model, by),
+			reported = reportedRows(model, by),
+			sheet = new Sheet();
+		const self = by === "sites";
+		const rows = groups.frames.map((_, i) => groupRow(model, groups, i, reported));
 		const grid = new Grid({
 			label: title,
-			columns: columns(),
+			columns: [],
 			sort: "-all",
 			state,
 			empty: "No row has a figure in this range.",
-			pick: (row) => state.set({ selected: row.node() }),
-			chosen: (row) => row.holds(state.get().selected),
+			pick: (row) => state.set({ selected: groups.largest(row.i, valuesOf(sheet.now)) }),
+			chosen: (row) => groups.owner[state.get().selected] === row.i,
 		});
 		const { element, note, status } = view(title, about, grid.element);
-		let columnsOf = "";
 
-		function rowsOf(now) {
-			const at = sumsOf(model, now);
-			const self = by === "sites";
-			const sum = (id) => (self ? groups.self(at.self(id)) : groups.inclusive(at.inclusive(id)));
-			const others = Object.fromEntries(also(model, now).map((id) => [id, sum(id)]));
-			const all = others[now.metric] ?? sum(now.metric),
-				own = self ? all : groups.self(at.self(now.metric));
-			const total = at.total(now.metric),
-				finds = finder(now.search),
-				rows = [];
-			let known = 0,
-				found = 0;
-			for (let g = 0; g < groups.count; g++) {
-				if (!all[g] && Object.values(others).every((values) => !values[g])) continue;
-				known++;
-				if (!finds(by === "libraries" ? { module: lines[g].module } : lines[g])) continue;
-				found += own[g];
-				rows.push(row(g, now, all[g], own[g], total, figuresAt(others, g)));
-			}
-			return { rows, known, found, total };
+		// By node: what a group's values are made of.
+		function valuesOf(now) {
+			return self ? sumsOf(model, now).self(now.metric) : sumsOf(model, now).inclusive(now.metric);
 		}
 
-		function row(g, now, all, self, total, figures) {
-			const call = lines[g],
-				isLibrary = by === "libraries";
-			const name = shown(isLibrary ? call.module : call.function);
-			return {
-				g,
-				name,
-				all,
-				self,
-				total,
-				figures,
-				reported: reported.get(reportKey(by, call)),
-				label: () =>
-					isLibrary
-						? h("span", { class: "name" }, cutFunction(name, 90))
-						: callName(by === "functions" ? { ...call, line: null } : call),
-				hover: () => cutFunction(isLibrary ? name : callText(call), 1000),
-				graph: () =>
-					spark(livesOf(model).ofAll(groups.members[g], by === "sites"), model.border, partOf(model, now)),
-				node: () =>
-					groups.largest(
-						g,
-						by === "sites" ? sumsOf(model, now).self(now.metric) : sumsOf(model, now).inclusive(now.metric),
-					),
-				holds: (node) => node !== null && groups.owner[node] === g,
-			};
+		function sumUp(now) {
+			const at = sumsOf(model, now);
+			const sum = (id) => (self ? groups.self(at.self(id)) : groups.inclusive(at.inclusive(id)));
+			const figures = Object.fromEntries(also(model, now).map((id) => [id, sum(id)]));
+			const all = figures[now.metric] ?? sum(now.metric);
+			sheet.fill(now, all, self ? all : groups.self(at.self(now.metric)), at.total(now.metric), figures);
 		}
 
 		function update() {
 			const now = nowOf(state);
-			if (columnsOf !== `${now.metric} ${now.moment}`) grid.setColumns(columns());
-			columnsOf = `${now.metric} ${now.moment}`;
-			const { rows, known, found, total } = rowsOf(now);
-			grid.setRows(rows);
-			fill(note, rangeNote(model, now));
-			const unit = metric(now.metric).unit;
-			fill(
-				status,
-				shownOf(rows.length, known, by),
-				now.search
-					? ` match “${shown(now.search)}”: ${unit(found)} of their own, ${share(found, total)} of ${unit(total)}.`
-					: `; ${unit(total)} in all.`,
+			sumUp(now);
+			showRows({ model, grid, sheet, rows, note, status, noun: by }, finder(now.search), () =>
+				groupColumns(model, by, sheet),
 			);
 		}
 		return { element, update };
 	};
+}
+
+// What of a group's row is the same in each range.
+function groupRow(model, groups, i, reported) {
+	const { by } = groups;
+	const frame = callOfFrame(model, groups.frames[i]);
+	const call =
+		by === "libraries" ? { function: frame.module } : by === "functions" ? { ...frame, line: null } : frame;
+	return {
+		i,
+		call,
+		name: shown(call.function),
+		reported: reported.get(reportKey(by, frame)),
+		label: () => callName(call),
+		hover: () => cutFunction(callText(call), 1000),
+		graph: () => spark(livesOf(model).ofAll(groups.members[i], by === "sites"), model.border),
+	};
+}
+
+// Shows the rows that have figures and that a search finds, and says how many these are.
+function showRows({ model, grid, sheet, rows, note, status, noun }, finds, columns) {
+	const { now, total } = sheet;
+	const there = rows.filter((row) => !sheet.isEmpty(row.i)),
+		found = now.search ? there.filter((row) => finds(row.call, row.i)) : there;
+	const columnsOf = `${now.metric} ${now.moment}`;
+	if (grid.columnsOf !== columnsOf) grid.setColumns(columns());
+	grid.columnsOf = columnsOf;
+	grid.setBand(bandOf(model, now));
+	grid.setRows(found);
+	fill(note, rangeNote(model, now));
+	const { unit } = metric(now.metric);
+	const own = found.reduce((sum, row) => sum + sheet.self[row.i], 0);
+	fill(
+		status,
+		shownOf(found.length, there.length, noun),
+		now.search
+			? ` match “${shown(now.search)}”: ${unit(own)} of their own, ${share(own, total)} of ${unit(total)}.`
+			: `; ${unit(total)} in all.`,
+	);
 }
 
 function rangeNote(model, now) {
@@ -202,12 +216,10 @@ function rangeNote(model, now) {
 		now.metric.startsWith("kept") && model.hasPairs && !model.pairsExact(now.from, now.until)
 			? " What is kept is known for wider borders only."
 			: "";
-	return (
-		`${metric(now.metric).title}, ${rangeText(model, now)}.${exact}` +
-		(others
-			? ` ${metric(now.metric).unit(others)} (${share(others, total)}) belong to stacks too small to be told apart; they count for their callers.`
-			: "")
-	);
+	const small = others
+		? ` ${metric(now.metric).unit(others)} (${share(others, total)}) are of stacks too small to be told apart.`
+		: "";
+	return `${metric(now.metric).title}, ${rangeText(model, now)}.${exact}${small}`;
 }
 
 const functions = groupView(
@@ -228,14 +240,15 @@ const libraries = groupView(
 const sites = groupView(
 	"sites",
 	"Sites",
-	"A site is the innermost call that is no allocator, container or part of the C library: what your code asked for.",
+	"A site is the innermost call that is no allocator, container or part of the C library.",
 );
 
 /* ---- Stacks ---- */
 
-function stackColumns(model, now) {
+function stackColumns(model, sheet) {
+	const { now } = sheet;
 	const chosen = metric(now.metric);
-	const fact = (id) => (row) => (Number.isFinite(model.facts[id][row.n]) ? model.facts[id][row.n] : null);
+	const fact = (id) => (row) => (Number.isFinite(model.facts[id][row.i]) ? model.facts[id][row.i] : null);
 	return [
 		{
 			id: "name",
@@ -244,30 +257,40 @@ function stackColumns(model, now) {
 			cell: (row) => row.label(),
 			hover: (row) => row.hover(),
 		},
-		figure("all", chosen.title, chosen.unit, (row) => row.all, { width: 7, hint: chosen.noun }),
+		figure("all", chosen.title, chosen.unit, (row) => sheet.all[row.i], { width: 7, hint: chosen.noun }),
 		{
 			id: "share",
 			title: "Share",
 			figure: true,
 			width: 6.5,
-			value: (row) => row.all,
-			cell: (row) => shareBar(row.all, row.total),
+			value: (row) => sheet.all[row.i],
+			cell: (row) => shareBar(sheet.all[row.i], sheet.total),
 		},
-		{ id: "life", title: "Live over the run", width: 7.5, cell: (row) => row.graph() },
-		{ id: "callers", title: "Called by", width: 20, class: "soft", cell: (row) => row.callers() },
+		{ id: "life", title: "Live over the run", width: 7.5, fixed: true, cell: (row) => row.graph() },
+		{
+			id: "callers",
+			title: "Called by",
+			width: 20,
+			class: "soft",
+			fixed: true,
+			cell: (row) => row.callers(),
+		},
 		...also(model, now)
 			.filter((id) => id !== chosen.id)
 			.map((id) =>
-				figure(id, TITLES[id], metric(id).unit, (row) => row.figures[id], { hint: metric(id).noun }),
+				figure(id, TITLES[id], metric(id).unit, (row) => sheet.figures[id][row.i], { hint: metric(id).noun }),
 			),
 		{
 			id: "verdict",
 			title: "Verdict",
 			width: 7.5,
-			value: (row) => model.verdictOf(row.n) ?? "",
-			cell: (row) => verdictTag(model.verdictOf(row.n)),
+			fixed: true,
+			value: (row) => model.verdictOf(row.i) ?? "",
+			cell: (row) => verdictTag(model.verdictOf(row.i)),
 		},
-		figure("mean", "Mean size", bytes, meanOf, { hint: "bytes allocated by calls in the range" }),
+		figure("mean", "Mean size", bytes, (row) => sheet.mean(row.i), {
+			hint: "bytes allocated by calls in the range",
+		}),
 		figure("least", "Least", bytes, fact("least"), { hint: "smallest size, whole run" }),
 		figure("most", "Most", bytes, fact("most"), { hint: "largest size, whole run" }),
 		figure("temporary", "Temporary", count, fact("temporary"), {
@@ -280,13 +303,14 @@ function stackColumns(model, now) {
 			hint: "99 % of the lives don't exceed this, in allocations",
 		}),
 		figure("time50", "in time", nanoseconds, fact("ns50"), { hint: "median life in time" }),
-		{ id: "threads", title: "Threads", width: 12, cell: (row) => threadsOf(model, row.n) },
+		{ id: "threads", title: "Threads", width: 12, fixed: true, cell: (row) => threadsOf(model, row.i) },
 		{
 			id: "id",
 			title: "Id",
 			width: 10,
-			value: (row) => model.stackId(row.n) ?? "",
-			cell: (row) => h("code", {}, model.stackId(row.n) ?? ""),
+			fixed: true,
+			value: (row) => model.stackId(row.i),
+			cell: (row) => h("code", {}, model.stackId(row.i)),
 		},
 	];
 }
@@ -301,96 +325,77 @@ function threadsOf(model, n) {
 }
 
 function stacks(model, state) {
-	const columns = () => stackColumns(model, nowOf(state));
+	const sheet = new Sheet();
+	const rows = new Array(model.nodeCount);
 	const grid = new Grid({
 		label: "Stacks",
-		columns: columns(),
+		columns: [],
 		sort: "-all",
 		state,
 		empty: "No stack has a figure in this range.",
-		pick: (row) => state.set({ selected: row.n }),
-		chosen: (row) => row.n === state.get().selected,
+		pick: (row) => state.set({ selected: row.i }),
+		chosen: (row) => row.i === state.get().selected,
 	});
 	const { element, note, status } = view(
 		"Stacks",
 		"Whole stacks by their site. The details show the calls; msreport --stack=ID shows a stack's whole life.",
 		grid.element,
 	);
-	const found = new Uint8Array(model.nodeCount);
-	let columnsOf = "";
-
-	// By node: whether the search finds a call of its stack.
-	function search(text) {
-		const finds = finder(text),
-			byFrame = new Int8Array(model.frameCount).fill(-1);
-		for (let n = 0; n < model.nodeCount; n++) {
-			const f = model.frame[n];
-			if (!model.rest[n] && byFrame[f] < 0) byFrame[f] = finds(callOfFrame(model, f)) ? 1 : 0;
-			found[n] =
-				(!model.rest[n] && byFrame[f] === 1) ||
-				(model.parent[n] >= 0 && found[model.parent[n]]) ||
-				(text && finds({ id: model.stackId(n) }))
-					? 1
-					: 0;
-		}
-	}
-
-	function row(n, now, all, total, figures) {
-		const at = siteOf(model, n),
-			call = at < 0 ? { function: model.nameOf(n) } : callOfFrame(model, model.frame[at]);
-		const leaf = model.rest[n] ? call.function : model.functionOf(model.frame[n]);
-		const via = leaf === call.function ? null : leaf;
-		return {
-			n,
-			name: shown(call.function),
-			all,
-			total,
-			figures,
-			callers: () => callersText(model, at),
-			label: () =>
-				model.rest[n]
-					? [h("span", { class: "soft" }, "others below "), callName(call)]
-					: callName({ ...call, via }),
-			hover: () =>
-				path(model, n)
-					.slice(0, 40)
-					.map((f) => callText(callOfFrame(model, f)).split("\n", 1)[0])
-					.join("\n"),
-			graph: () => spark(model.lifeOf(n), model.border, partOf(model, now)),
-		};
-	}
 
 	function update() {
 		const now = nowOf(state),
 			at = sumsOf(model, now);
-		if (columnsOf !== `${now.metric} ${now.moment}`) grid.setColumns(columns());
-		columnsOf = `${now.metric} ${now.moment}`;
-		search(now.search);
 		const all = at.self(now.metric),
-			others = Object.fromEntries(also(model, now).map((id) => [id, at.self(id)]));
-		const total = at.total(now.metric),
-			rows = [];
-		let known = 0,
-			sum = 0;
-		for (let n = 0; n < model.nodeCount; n++) {
-			if (!all[n] && Object.values(others).every((values) => !values[n])) continue;
-			known++;
-			if (!found[n]) continue;
-			sum += all[n];
-			rows.push(row(n, now, all[n], total, figuresAt(others, n)));
-		}
-		grid.setRows(rows);
-		fill(note, rangeNote(model, now));
-		const unit = metric(now.metric).unit;
-		fill(
-			status,
-			shownOf(rows.length, known, "stacks"),
-			now.search
-				? ` match “${shown(now.search)}”: ${unit(sum)}, ${share(sum, total)} of ${unit(total)}.`
-				: `; ${unit(total)} in all.`,
+			figures = Object.fromEntries(also(model, now).map((id) => [id, at.self(id)]));
+		sheet.fill(now, all, all, at.total(now.metric), figures);
+		const there = [];
+		for (let i = 0; i < model.nodeCount; i++)
+			if (!sheet.isEmpty(i)) there.push((rows[i] ??= stackRow(model, i)));
+		const found = now.search ? stacksFound(model, now.search) : null;
+		showRows(
+			{ model, grid, sheet, rows: there, note, status, noun: "stacks" },
+			(_, i) => found[i],
+			() => stackColumns(model, sheet),
 		);
 	}
 	return { element, update };
+}
+
+// By node: whether the search finds a call of its stack, or its id.
+function stacksFound(model, search) {
+	const finds = finder(search),
+		found = new Uint8Array(model.nodeCount),
+		byFrame = new Int8Array(model.frameCount).fill(-1);
+	for (let n = 0; n < model.nodeCount; n++) {
+		const f = model.frame[n];
+		if (!model.rest[n] && byFrame[f] < 0) byFrame[f] = finds(callOfFrame(model, f)) ? 1 : 0;
+		const here = !model.rest[n] && byFrame[f] === 1;
+		found[n] = here || found[model.parent[n]] || finds({ id: model.stackId(n) }) ? 1 : 0;
+	}
+	return found;
+}
+
+// What of a stack's row is the same in each range.
+function stackRow(model, i) {
+	const site = siteOf(model, i),
+		others = model.rest[i];
+	const call = site < 0 ? { function: model.nameOf(i) } : callOfFrame(model, model.frame[site]);
+	const leaf = others ? call.function : model.functionOf(model.frame[i]);
+	const via = leaf === call.function ? null : leaf;
+	return {
+		i,
+		call,
+		name: shown(call.function),
+		callers: () => callersText(model, site),
+		label: () =>
+			others ? [h("span", { class: "soft" }, "others below "), callName(call)] : callName({ ...call, via }),
+		hover: () =>
+			path(model, i)
+				.slice(0, 40)
+				.map((f) => cutFunction(shown(model.functionOf(f)), 200))
+				.join("\n"),
+		graph: () => spark(model.lifeOf(i), model.border),
+	};
 }
 
 /* ---- The view ---- */
