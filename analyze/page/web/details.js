@@ -117,7 +117,7 @@ export function details(model, state) {
 		return [
 			h(
 				"div",
-				{ class: "tools" },
+				{ class: "head" },
 				h("h2", { class: "grow" }, show(name, 300)),
 				h(
 					"button",

@@ -10,6 +10,7 @@ import { classesOf, NONE, theme, wayOf } from "./palette.js";
 import { copy, show, tester } from "./text.js";
 import { count, METRICS, share } from "./units.js";
 
+const PRINTED = 50; // rows on paper
 const MOST_ITEMS = 40; // of one level, in the hidden tree
 const SETTLED = 160; // ms after the last change, until the hidden tree follows
 
@@ -64,8 +65,6 @@ export function flame(model, state) {
 	});
 	canvas.addEventListener("click", onClick);
 	canvas.addEventListener("contextmenu", onMenu);
-	addEventListener("beforeprint", () => paint(true));
-	addEventListener("afterprint", () => paint());
 
 	function update() {
 		const now = state.get(),
@@ -119,14 +118,16 @@ export function flame(model, state) {
 		return classesKept.classes;
 	}
 
-	function paint(whole = false) {
+	// On paper: the first rows, all of them in sight.
+	function paint() {
 		if (!drawn) return;
-		const all = drawn.rows * ROW,
-			sight = whole ? all : Math.min(scroll.clientHeight || all, all);
+		const all = drawn.rows * ROW;
+		const printed = "print" in document.documentElement.dataset;
+		const sight = printed ? Math.min(all, PRINTED * ROW) : Math.min(scroll.clientHeight || all, all);
 		drawing.draw({
 			...drawn,
 			tints: drawn.boxes.group,
-			top: whole ? 0 : Math.min(scroll.scrollTop, Math.max(all - sight, 0)),
+			top: printed ? 0 : Math.min(scroll.scrollTop, Math.max(all - sight, 0)),
 			height: Math.max(sight, ROW),
 			ordered: drawn.way.ordered,
 			nameOf: boxName,
@@ -373,6 +374,7 @@ export function flame(model, state) {
 		const box = boxAt(event);
 		if (box < 0) return;
 		cursor = box;
+		hover(-1);
 		if (event.shiftKey && box) hide(box);
 		else zoomTo(box === drawn.zoom ? drawn.boxes.parent[box] : box);
 	}
@@ -559,6 +561,7 @@ export function flame(model, state) {
 // Metric, direction, folding, colour, hiding.
 function tools(state) {
 	const choice = (title, key, options, label = null) => {
+		const sane = (id) => (options.some(([known]) => known === id) ? id : options[0][0]);
 		const select = h(
 			"select",
 			{ "aria-label": label, on: { change: () => state.set({ [key]: select.value }) } },
@@ -567,6 +570,7 @@ function tools(state) {
 		return {
 			select,
 			key,
+			sane,
 			element: h("label", {}, title ? h("span", { class: "soft" }, title) : null, select),
 		};
 	};
@@ -641,7 +645,7 @@ function tools(state) {
 	return {
 		element,
 		update(now) {
-			for (const one of [metric, colour]) one.select.value = now[one.key];
+			for (const one of [metric, colour]) one.select.value = one.sane(now[one.key]);
 			inverted.setAttribute("aria-pressed", String(now.inverted));
 			fold.setAttribute("aria-pressed", String(now.fold));
 		},

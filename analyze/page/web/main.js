@@ -57,8 +57,16 @@ function whenChanged(state, update) {
 	};
 	state.subscribe(ask);
 	addEventListener("resize", ask);
-	for (const query of ["(prefers-color-scheme: dark)", "print"])
-		matchMedia(query).addEventListener("change", ask);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ask);
+	// Paper is light, and is drawn before the browser looks.
+	addEventListener("beforeprint", () => {
+		document.documentElement.dataset.print = "";
+		update();
+	});
+	addEventListener("afterprint", () => {
+		delete document.documentElement.dataset.print;
+		ask();
+	});
 	document.fonts?.ready.then(ask);
 }
 

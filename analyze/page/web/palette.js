@@ -122,7 +122,8 @@ const made = new WeakMap();
 export function wayOf(model, name) {
 	if (!made.has(model)) made.set(model, {});
 	const ways = made.get(model);
-	return (ways[name] ||= (WAYS[name] || WAYS.module)(model));
+	const known = Object.hasOwn(WAYS, name) ? name : "module";
+	return (ways[known] ||= WAYS[known](model));
 }
 
 // The class of each box. Where only allocating nodes have one, a box has that of most of what is below it.

@@ -181,7 +181,7 @@ export function timeline(model, state) {
 
 	function pin(all) {
 		const main = all.find((fact) => fact.kind === "peak") ?? all[0];
-		const label = all.length === 1 ? main.label : `${main.label}, and ${count(all.length - 1)} more`;
+		const label = all.length === 1 ? main.label : `${count(all.length)} events: ${main.label} and others`;
 		const made = h(
 			"button",
 			{
@@ -195,7 +195,8 @@ export function timeline(model, state) {
 			glyph(main.kind),
 			all.length > 1 ? h("span", { class: "number" }, all.length) : null,
 		);
-		made.style.left = `${Math.min(Math.max(x((all.length > 1 ? all[0] : main).time), 12), width - 12)}px`;
+		const at = Math.min(Math.max(x((all.length > 1 ? all[0] : main).time), 12), width - 12);
+		made.style.left = `${(100 * at) / width}%`;
 		return made;
 	}
 
@@ -548,6 +549,7 @@ export function timeline(model, state) {
 			width = wide;
 			x.range([1, width - 1]);
 			closeCard();
+			drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
 			drawStill();
 		}
 		drawRange(now);
