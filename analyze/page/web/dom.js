@@ -23,6 +23,18 @@ export function fill(element, ...children) {
 	return element;
 }
 
+// Says how wide an element is without making the browser lay the page out; `changed` is called when that changes.
+export function watchWidth(element, changed) {
+	let width = 0;
+	new ResizeObserver(([entry]) => {
+		const now = Math.floor(entry.contentRect.width);
+		if (!now || now === width) return;
+		width = now;
+		changed();
+	}).observe(element);
+	return () => width || element.clientWidth;
+}
+
 function made(element, attributes, children) {
 	for (const [key, value] of Object.entries(attributes || {})) set(element, key, value);
 	append(element, children);

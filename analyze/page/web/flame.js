@@ -3,13 +3,15 @@
 // The zoom in the state is "123": the box that node 123 of the model belongs to; inverted "123^4": the box at depth 4
 // on the stack of node 123. A hidden tree beside the canvas says the same to screen readers.
 import { boxSums, callTree, nodeName, orderChildren, place, stackText } from "./calls.js";
-import { fill, h } from "./dom.js";
+import { fill, h, watchWidth } from "./dom.js";
 import { selfOf, shownMetric } from "./figures.js";
 import { icicle, ROW } from "./icicle.js";
 import { classesOf, NONE, theme, wayOf } from "./palette.js";
 import { copy, show, tester } from "./text.js";
 import { count, METRICS, share } from "./units.js";
 
+const LOWEST = 420; // px of the drawing, and what the window has beside it: as the style sheet says
+const ABOVE = 210;
 const PRINTED = 50; // rows on paper
 const MOST_ITEMS = 40; // of one level, in the hidden tree
 const SETTLED = 160; // ms after the last change, until the hidden tree follows
@@ -21,7 +23,8 @@ export function flame(model, state) {
 	let drawn = null; // what the last update() drew
 	let over = -1,
 		cursor = 0,
-		timer = 0;
+		timer = 0,
+		scrolled = 0;
 	const canvas = h("canvas", { "aria-hidden": "true" });
 	const drawing = icicle(canvas);
 	const room = h("div", { class: "room" }, canvas);
@@ -35,7 +38,7 @@ export function flame(model, state) {
 			"aria-label":
 				"Flame graph. Arrows walk; Enter zooms, Backspace goes one call out, Escape all the way; " +
 				"Space selects, C copies the stack, H hides the function.",
-			on: { scroll: () => paint(), keydown: onKey, focus: () => paint(), blur: () => paint() },
+			on: { scroll: onScroll, keydown: onKey, focus: () => paint(), blur: () => paint() },
 		},
 		room,
 		tree,
@@ -66,6 +69,13 @@ export function flame(model, state) {
 	canvas.addEventListener("click", onClick);
 	canvas.addEventListener("contextmenu", onMenu);
 
+	const wide = watchWidth(scroll, () => drawn && update());
+
+	function onScroll() {
+		scrolled = scroll.scrollTop;
+		paint();
+	}
+
 	function update() {
 		const now = state.get(),
 			shown = shownMetric(now),
@@ -92,7 +102,7 @@ export function flame(model, state) {
 			classes,
 			search,
 			shown,
-			width: Math.max(stage.clientWidth, 200),
+			width: Math.max(wide(), 200),
 			colours: theme(element),
 			way: wayOf(model, now.colour),
 		};
@@ -123,11 +133,13 @@ export function flame(model, state) {
 		if (!drawn) return;
 		const all = drawn.rows * ROW;
 		const printed = "print" in document.documentElement.dataset;
-		const sight = printed ? Math.min(all, PRINTED * ROW) : Math.min(scroll.clientHeight || all, all);
+		const sight = printed
+			? Math.min(all, PRINTED * ROW)
+			: Math.min(all, Math.max(LOWEST, window.innerHeight - ABOVE));
 		drawing.draw({
 			...drawn,
 			tints: drawn.boxes.group,
-			top: printed ? 0 : Math.min(scroll.scrollTop, Math.max(all - sight, 0)),
+			top: printed ? 0 : Math.min(scrolled, Math.max(all - sight, 0)),
 			height: Math.max(sight, ROW),
 			ordered: drawn.way.ordered,
 			nameOf: boxName,

@@ -7,12 +7,20 @@ const HUES = 8;
 const SHADES = [0, 0.09, 0.18, 0.27];
 export const NONE = 255;
 
-// The page's colours as the style sheet has them for the present theme.
+// The page's colours as the style sheet has them for the present theme: "dark", "light" or paper.
+const themes = new Map();
+
 export function theme(element) {
-	const style = getComputedStyle(element),
-		of = (name) => style.getPropertyValue(name).trim();
+	const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+	const key = "print" in document.documentElement.dataset ? "paper" : dark ? "dark" : "light";
+	if (!themes.has(key)) themes.set(key, coloursOf(element));
+	return themes.get(key);
+}
+
+function coloursOf(element) {
+	const style = getComputedStyle(element);
+	const of = (name) => style.getPropertyValue(name).trim();
 	return {
-		of,
 		tints: Array.from({ length: HUES }, (_, i) => tintsOf(of(`--m${i}`), of("--sheet"))),
 		hues: Array.from({ length: HUES }, (_, i) => of(`--m${i}`)),
 		other: of("--other"),

@@ -4,7 +4,7 @@
 // of the model's buckets, where all figures are exact. The two handles are sliders for the keyboard.
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
-import { fill, h, svg } from "./dom.js";
+import { fill, h, svg, watchWidth } from "./dom.js";
 import { totalOf } from "./figures.js";
 import { byteStep, timeLabel, timeTicks } from "./ticks.js";
 import { threadName } from "./palette.js";
@@ -540,9 +540,11 @@ export function timeline(model, state) {
 		);
 	}
 
+	const widthNow = watchWidth(chart, () => update());
+
 	function update() {
 		const now = state.get(),
-			wide = Math.max(chart.clientWidth, 120),
+			wide = Math.max(widthNow(), 120),
 			key = `${wide} ${keys.key()}`;
 		if (key !== drawnFor) {
 			drawnFor = key;
