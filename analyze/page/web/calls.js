@@ -63,7 +63,7 @@ export function callTree(model, { inverted = false, fold = false, hidden = [] })
 		key = `${inverted} ${fold} ${hidden.join("\n")}`;
 	let tree = kept.get(key);
 	kept.delete(key);
-	tree ||= (inverted ? fromWithin : fromMain)(model, hiddenFrames(model, fold, hidden));
+	tree ||= { ...(inverted ? fromWithin : fromMain)(model, hiddenFrames(model, fold, hidden)), inverted };
 	kept.set(key, tree);
 	if (kept.size > KEPT) kept.delete(kept.keys().next().value);
 	return tree;
@@ -181,6 +181,12 @@ export function orderChildren(tree, weight) {
 	for (let b = 0; b < tree.count; b++)
 		if (firstChild[b + 1] - firstChild[b] > 1)
 			children.subarray(firstChild[b], firstChild[b + 1]).sort((x, y) => weight[y] - weight[x] || x - y);
+}
+
+// What a box is called. Inverted, what was left out of different callers is one box.
+export function boxTitle(model, tree, box) {
+	const n = tree.node[box];
+	return n >= 0 && model.rest[n] && tree.inverted ? "others" : nodeName(model, n);
 }
 
 // What a node is called: "12 others" for what was left out of the model.

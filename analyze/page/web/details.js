@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is known of the selected call: figures of the range, its life, sizes, lifetimes, callers and callees. Without a
 // selection: the largest functions of the range.
-import { boxSums, callTree, nodeName, place, stackOf, stackText } from "./calls.js";
+import { boxSums, boxTitle, callTree, nodeName, place, stackOf, stackText } from "./calls.js";
 import { fill, h, svg } from "./dom.js";
 import { selfOf, shownMetric } from "./figures.js";
 import { threadName } from "./palette.js";
@@ -43,7 +43,7 @@ export function details(model, state) {
 			.filter((b) => all[b] > 0)
 			.sort((a, b) => all[b] - all[a]);
 		return [
-			h("h2", {}, "Largest in the range"),
+			h("h2", {}, now.from === now.until ? "Largest at this moment" : "Largest in the range"),
 			h("p", { class: "soft" }, shown.noun),
 			h(
 				"ol",
@@ -51,7 +51,13 @@ export function details(model, state) {
 				tops
 					.slice(0, MOST)
 					.map((b) =>
-						item(tree.node[b], figure(shown, all[b], all[0]), all[b] / all[0], heaviest(tree, all, b)),
+						item(
+							tree.node[b],
+							figure(shown, all[b], all[0]),
+							all[b] / all[0],
+							heaviest(tree, all, b),
+							boxTitle(model, tree, b),
+						),
 					),
 			),
 			tops.length > MOST ? h("p", { class: "soft" }, `and ${count(tops.length - MOST)} more`) : null,
@@ -80,7 +86,7 @@ export function details(model, state) {
 	}
 
 	// A call with its figure, and a bar of its share behind both.
-	function item(n, figure = null, part = 0, go = n) {
+	function item(n, figure = null, part = 0, go = n, name = nodeName(model, n)) {
 		const where = place(model, n);
 		return h(
 			"li",
@@ -97,7 +103,7 @@ export function details(model, state) {
 				h(
 					"span",
 					{},
-					cutFunction(readable(nodeName(model, n)), 80),
+					cutFunction(readable(name), 64),
 					where ? h("span", { class: "place" }, ` ${cutPlace(readable(file(where)), 40)}`) : null,
 				),
 				figure ? h("span", { class: "number" }, figure) : null,

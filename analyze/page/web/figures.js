@@ -16,7 +16,13 @@ const found = new WeakMap();
 
 // The metric that is shown: in a moment nothing is allocated, so there it is what is live.
 export function shownMetric({ metric: id, from, until }) {
-	return metric(from === until ? OF_A_MOMENT[id] || id : id);
+	const shown = metric(from === until && Object.hasOwn(OF_A_MOMENT, id) ? OF_A_MOMENT[id] : id);
+	if (from !== until || !/^live/.test(shown.id)) return shown;
+	return {
+		...shown,
+		title: "Live at this moment",
+		noun: shown.noun.replace("the range's end", "this moment"),
+	};
 }
 
 export function selfOf(model, id, from, until) {

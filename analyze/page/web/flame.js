@@ -2,7 +2,7 @@
 // The flame graph: an icicle of the range's calls. A click zooms, Esc leaves; arrows walk; a shifted click hides.
 // The zoom in the state is "123": the box that node 123 of the model belongs to; inverted "123^4": the box at depth 4
 // on the stack of node 123. A hidden tree beside the canvas says the same to screen readers.
-import { boxSums, callTree, nodeName, orderChildren, place, stackText } from "./calls.js";
+import { boxSums, boxTitle, callTree, nodeName, orderChildren, place, stackText } from "./calls.js";
 import { fill, h, watchWidth } from "./dom.js";
 import { selfOf, shownMetric } from "./figures.js";
 import { icicle, ROW } from "./icicle.js";
@@ -152,7 +152,7 @@ export function flame(model, state) {
 
 	/* ---- What boxes are ---- */
 	function boxName(box) {
-		return nodeName(model, drawn.boxes.node[box]);
+		return boxTitle(model, drawn.boxes, box);
 	}
 
 	function zoomed(boxes, { zoom }) {

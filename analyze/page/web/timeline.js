@@ -478,27 +478,24 @@ export function timeline(model, state) {
 	}
 
 	function drawRange({ from, until }) {
-		const left = x(model.border[from]),
-			right = x(model.border[until]),
-			high = axisTop - PINS,
-			part = from !== 0 || until !== model.bucketCount;
+		const left = x(model.border[from]);
+		const right = x(model.border[until]);
+		const across = (name, begin, end) =>
+			svg("rect", {
+				class: name,
+				x: begin,
+				y: PINS,
+				width: Math.max(end - begin, 0),
+				height: axisTop - PINS,
+			});
+		const part = from !== 0 || until !== model.bucketCount;
 		fill(
 			moving,
+			part && from < until
+				? [across("shade", 0, left), across("shade", right, width), across("brush", left, right)]
+				: null,
 			part
-				? [
-						svg("rect", { class: "shade", x: 0, y: PINS, width: left, height: high }),
-						svg("rect", {
-							class: "shade",
-							x: right,
-							y: PINS,
-							width: Math.max(width - right, 0),
-							height: high,
-						}),
-						from === until
-							? null
-							: svg("rect", { class: "brush", x: left, y: PINS, width: right - left, height: high }),
-						[left, right].map((at) => svg("line", { class: "edge", x1: at, x2: at, y1: PINS, y2: axisTop })),
-					]
+				? [left, right].map((at) => svg("line", { class: "edge", x1: at, x2: at, y1: PINS, y2: axisTop }))
 				: null,
 		);
 		[
@@ -536,7 +533,15 @@ export function timeline(model, state) {
 			h("span", {}, "peak ", strong(bytes(sum("peak")))),
 			h("span", {}, "live at its end ", strong(bytes(sum("live")))),
 			h("span", {}, "allocated ", strong(bytes(allocated)), ` in ${count(sum("calls"))} calls`),
-			h("span", {}, "still live ", strong(bytes(kept)), ` (${share(kept, allocated)})`),
+			model.hasPairs
+				? h(
+						"span",
+						{},
+						`still live ${model.pairsExact(from, until) ? "" : "about "}`,
+						strong(bytes(kept)),
+						` (${share(kept, allocated)})`,
+					)
+				: null,
 		);
 	}
 
