@@ -6,6 +6,7 @@
 #include "array.h"
 #include "index_map.h"
 #include "own_peaks.h"
+#include "report.h"
 
 struct walk {
 	struct callers *callers;
@@ -72,6 +73,60 @@ bool callers_collect(struct callers *callers, const struct mst_reader *reader, s
 		}
 	}
 	index_map_finish(&w.numbers);
+	free(w.seen);
+	return fine;
+}
+
+/* ---- Lives ---- */
+
+struct lives_walk {
+	const struct report *report;
+	struct index_map rows; /* of callers, by key */
+	uint32_t *seen;        /* by row: the last stack + 1 that was added */
+	struct group_lives *lives;
+	enum group_by by;
+};
+
+/* Adds a stack's life to the rows of what is on it. False: no memory. */
+static bool add_stack(struct lives_walk *w, uint32_t stack)
+{
+	const struct report *r = w->report;
+	uint32_t n;
+	uint64_t row;
+	const struct mst_stack *nodes = mst_reader_stacks(r->reader, &n);
+	const struct mst_frame *frames = mst_reader_frames(r->reader, &n);
+	for (uint32_t s = stack; s != MST_ROOT_STACK; s = nodes[s].parent) {
+		const uint32_t module = frames[nodes[s].frame].module;
+		const uint32_t *numbers = call_sites_of(r->calls, nodes[s].frame, &n);
+		if (!numbers)
+			return false;
+		for (uint32_t k = 0; k < n; k++) {
+			const uint64_t key = own_peaks_key(r->calls, numbers[k], module, w->by);
+			if (!index_map_find(&w->rows, key, &row) || w->seen[row] == stack + 1)
+				continue;
+			w->seen[row] = stack + 1;
+			if (!group_lives_add(w->lives, (uint32_t)row, r, stack))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool callers_lives(const struct callers *callers, uint32_t n, const struct report *r, enum group_by by,
+		   struct group_lives *lives)
+{
+	struct lives_walk w = { .report = r, .lives = lives, .by = by };
+	uint32_t n_stacks;
+	mst_reader_stacks(r->reader, &n_stacks);
+	w.seen = calloc(n + (size_t)1, sizeof(*w.seen));
+	bool fine = w.seen && group_lives_begin(lives, n);
+	for (uint32_t i = 0; fine && i < n; i++) {
+		const struct caller *c = &callers->items[i];
+		fine = index_map_put(&w.rows, own_peaks_key(r->calls, c->call, c->module, by), i);
+	}
+	for (uint32_t stack = 0; fine && stack < n_stacks; stack++)
+		fine = !lives_of(r->lives, stack) || add_stack(&w, stack);
+	index_map_finish(&w.rows);
 	free(w.seen);
 	return fine;
 }

@@ -6,6 +6,7 @@
 #ifndef ANALYZE_CALLERS_H
 #define ANALYZE_CALLERS_H
 
+#include "group_lives.h"
 #include "groups.h"
 
 struct caller {
@@ -25,6 +26,14 @@ struct callers {
  */
 bool callers_collect(struct callers *callers, const struct mst_reader *reader, struct call_sites *calls,
 		     const struct groups *stacks, enum group_by by);
+
+/*
+ * The lives of the blocks that each of the first `n` callers and all that it called allocated; the report knows lives.
+ * `lives`: zero-initialise. False: no memory; group_lives_finish() must still be called.
+ */
+bool callers_lives(const struct callers *callers, uint32_t n, const struct report *report, enum group_by by,
+		   struct group_lives *lives);
+
 void callers_finish(struct callers *callers);
 
 #endif

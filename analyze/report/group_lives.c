@@ -35,16 +35,24 @@ static bool add_life(struct group_lives *lives, struct group_life *to, const str
 	       histogram_merge(&to->time_ns, &lives->pages, &life->time_ns, pages);
 }
 
+bool group_lives_begin(struct group_lives *lives, uint32_t n_groups)
+{
+	lives->items = calloc(n_groups + (size_t)1, sizeof(*lives->items));
+	return lives->items;
+}
+
+bool group_lives_add(struct group_lives *lives, uint32_t group, const struct report *r, uint32_t stack)
+{
+	const struct life *life = lives_of(r->lives, stack);
+	return !life || add_life(lives, &lives->items[group], life, lives_pages(r->lives));
+}
+
 bool group_lives_add_up(struct group_lives *lives, const struct report *r, const uint32_t *group_of,
 			uint32_t n_stacks, uint32_t n_groups)
 {
-	lives->items = calloc(n_groups + (size_t)1, sizeof(*lives->items));
-	bool fine = lives->items;
-	for (uint32_t i = 0; fine && i < n_stacks; i++) {
-		const struct life *life = group_of[i] == MST_NONE ? NULL : lives_of(r->lives, i);
-		if (life)
-			fine = add_life(lives, &lives->items[group_of[i]], life, lives_pages(r->lives));
-	}
+	bool fine = group_lives_begin(lives, n_groups);
+	for (uint32_t i = 0; fine && i < n_stacks; i++)
+		fine = group_of[i] == MST_NONE || group_lives_add(lives, group_of[i], r, i);
 	return fine;
 }
 
@@ -55,4 +63,25 @@ bool group_lives_collect(struct group_lives *lives, struct report *r, const stru
 	const bool fine = group_of && group_lives_add_up(lives, r, group_of, n_stacks, groups->n);
 	free(group_of);
 	return fine;
+}
+
+static void write_quantiles(struct answer *answer, const struct histogram *h,
+			    const struct histogram_pages *pages)
+{
+	answer_number(answer, histogram_quantile(h, pages, .5));
+	answer_number(answer, histogram_quantile(h, pages, .99));
+}
+
+void group_life_write(struct answer *answer, const struct group_life *life,
+		      const struct histogram_pages *pages)
+{
+	if (!life || life->freed == 0) {
+		for (int i = 0; i < 7; i++)
+			answer_nothing(answer);
+		return;
+	}
+	write_quantiles(answer, &life->calls, pages);
+	answer_number(answer, life->most_calls);
+	write_quantiles(answer, &life->bytes, pages);
+	write_quantiles(answer, &life->time_ns, pages);
 }

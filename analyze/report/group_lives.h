@@ -3,6 +3,7 @@
 #ifndef ANALYZE_GROUP_LIVES_H
 #define ANALYZE_GROUP_LIVES_H
 
+#include "answer.h"
 #include "groups.h"
 #include "lives.h"
 
@@ -32,5 +33,16 @@ bool group_lives_collect(struct group_lives *lives, struct report *report, const
 bool group_lives_add_up(struct group_lives *lives, const struct report *report, const uint32_t *group_of,
 			uint32_t n_stacks, uint32_t n_groups);
 void group_lives_finish(struct group_lives *lives);
+
+/*
+ * Seven values of a table: the median, p99 and the longest life in calls, median and p99 in bytes and in ns. `life`: NULL
+ * or without freed blocks, seven times nothing.
+ */
+void group_life_write(struct answer *answer, const struct group_life *life,
+		      const struct histogram_pages *pages);
+
+/* The same piece by piece: n_groups groups without lives, and adding the life of one stack to one of them. */
+bool group_lives_begin(struct group_lives *lives, uint32_t n_groups);
+bool group_lives_add(struct group_lives *lives, uint32_t group, const struct report *report, uint32_t stack);
 
 #endif

@@ -20,6 +20,13 @@ static const struct answer_column columns[] = {
 	{ "self_peak_bytes", "", ANSWER_BYTES, ANSWER_DATA },
 	{ "end_bytes", "at the end", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "self_end_bytes", "", ANSWER_BYTES, ANSWER_DATA },
+	{ "life_calls_p50", "life", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	{ "life_calls_p99", "", ANSWER_COUNT, ANSWER_DATA },
+	{ "life_calls_max", "", ANSWER_COUNT, ANSWER_DATA },
+	{ "life_bytes_p50", "", ANSWER_BYTES, ANSWER_DATA },
+	{ "life_bytes_p99", "", ANSWER_BYTES, ANSWER_DATA },
+	{ "life_ns_p50", "", ANSWER_NS, ANSWER_DATA },
+	{ "life_ns_p99", "", ANSWER_NS, ANSWER_DATA },
 	{ "function", "function", ANSWER_FUNCTION, ANSWER_EVERYWHERE },
 	{ "place", "at", ANSWER_PLACE, ANSWER_SCREEN },
 	{ "file", "", ANSWER_TEXT, ANSWER_DATA },
@@ -40,7 +47,8 @@ static int compare(const void *a, const void *b)
 }
 
 static void write_caller(struct report *r, const struct caller *c, enum group_by by,
-			 const struct report_totals *totals)
+			 const struct report_totals *totals, const struct group_life *life,
+			 const struct histogram_pages *pages)
 {
 	const uint64_t own = own_peaks_of(r->own_peaks[by], own_peaks_key(r->calls, c->call, c->module, by));
 	answer_number(r->answer, c->all.bytes);
@@ -57,6 +65,7 @@ static void write_caller(struct report *r, const struct caller *c, enum group_by
 	answer_number(r->answer, c->self.then_bytes);
 	answer_number(r->answer, c->all.end_bytes);
 	answer_number(r->answer, c->self.end_bytes);
+	group_life_write(r->answer, life, pages);
 	report_name_call(r, c->call, c->module, by);
 }
 
@@ -66,6 +75,7 @@ static void write_callers(struct report *r, const char *key, const char *title, 
 	const uint64_t top = report_top(r, 15);
 	struct groups stacks;
 	struct callers callers = { 0 };
+	struct group_lives lives = { 0 };
 	answer_section(r->answer, key, title);
 	answer_table(r->answer, key, NULL, columns, sizeof(columns) / sizeof(*columns));
 	if (report_groups(r, r->profile, &stacks, BY_STACK, ORDER_BYTES)) {
@@ -73,10 +83,15 @@ static void write_callers(struct report *r, const char *key, const char *title, 
 			r->no_memory = true;
 		else if (callers.n)
 			qsort(callers.items, callers.n, sizeof(*callers.items), compare);
-		for (uint32_t i = 0; i < callers.n && i < top && !r->no_memory; i++)
-			write_caller(r, &callers.items[i], by, &totals);
+		const uint32_t n = callers.n < top ? callers.n : (uint32_t)top;
+		if (!r->no_memory && report_knows_lives(r))
+			r->no_memory |= !callers_lives(&callers, n, r, by, &lives);
+		for (uint32_t i = 0; i < n && !r->no_memory; i++)
+			write_caller(r, &callers.items[i], by, &totals, lives.items ? &lives.items[i] : NULL,
+				     &lives.pages);
 		answer_left_out(r->answer, callers.n > top ? callers.n - top : 0);
 	}
+	group_lives_finish(&lives);
 	callers_finish(&callers);
 	groups_finish(&stacks);
 }
@@ -99,20 +114,20 @@ static void write_libraries(struct report *r)
 const struct report_section section_functions = {
 	.name = "functions",
 	.help = "what each function allocated, itself and with all that it called",
-	.needs = NEEDS_FUNCTIONS,
+	.needs = NEEDS_FUNCTIONS | WANTS_LIVES,
 	.write = write_functions,
 };
 
 const struct report_section section_lines = {
 	.name = "lines",
 	.help = "the same of lines",
-	.needs = NEEDS_LINES,
+	.needs = NEEDS_LINES | WANTS_LIVES,
 	.write = write_lines,
 };
 
 const struct report_section section_libraries = {
 	.name = "libraries",
 	.help = "the same of programs and libraries",
-	.needs = NEEDS_LIBRARIES,
+	.needs = NEEDS_LIBRARIES | WANTS_LIVES,
 	.write = write_libraries,
 };

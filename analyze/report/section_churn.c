@@ -44,7 +44,6 @@ static void write_if(struct report *r, bool known, uint64_t number)
 static void write_lives(struct report *r, const struct group_lives *lives, uint32_t i)
 {
 	const struct group_life *life = &lives->items[i];
-	const double shares[] = { .5, .99 };
 	const bool known = report_knows_lives(r);
 	write_if(r, known, life->temporary);
 	if (known)
@@ -53,17 +52,7 @@ static void write_lives(struct report *r, const struct group_lives *lives, uint3
 		answer_nothing(r->answer);
 	answer_number(r->answer, life->temporary_by_heaptrack);
 	write_if(r, known, life->freed);
-	for (int k = 0; k < 7 && life->freed == 0; k++)
-		answer_nothing(r->answer);
-	if (life->freed == 0)
-		return;
-	for (int k = 0; k < 2; k++)
-		answer_number(r->answer, histogram_quantile(&life->calls, &lives->pages, shares[k]));
-	answer_number(r->answer, life->most_calls);
-	for (int k = 0; k < 2; k++)
-		answer_number(r->answer, histogram_quantile(&life->bytes, &lives->pages, shares[k]));
-	for (int k = 0; k < 2; k++)
-		answer_number(r->answer, histogram_quantile(&life->time_ns, &lives->pages, shares[k]));
+	group_life_write(r->answer, life, &lives->pages);
 }
 
 static void write_sites(struct report *r, const struct groups *groups, const struct group_lives *lives,

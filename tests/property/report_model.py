@@ -569,20 +569,26 @@ def compare_leaks(section, model, timeline):
     same_rows('until exit', values(section.get('until_exit', []), 'bytes', 'verdict'), freed)
 
 
+def life_figures(lives):
+    """Medians and 99th percentiles in calls, bytes and time, and the longest in calls."""
+    quantiles = [shown([life[k] for life in lives], share) if lives else None for k in range(3) for share in (.5, .99)]
+    return max((life[0] for life in lives), default=None), *quantiles
+
+
+LIFE_KEYS = ('life_calls_max', 'life_calls_p50', 'life_calls_p99', 'life_bytes_p50', 'life_bytes_p99', 'life_ns_p50',
+             'life_ns_p99')
+
+
 def compare_churn(section, model):
     rows, reallocs = [], []
     for stack, allocated in model.allocated.items():
         figures, lives = model.figures[stack], model.lives[stack]
-        quantiles = [shown([life[k] for life in lives], share) if lives else None
-                     for k in range(3) for share in (.5, .99)]
-        longest = max((life[0] for life in lives), default=None)
         rows.append((allocated['calls'], allocated['bytes'], figures['temporary'], figures['heaptrack'],
-                     figures['freed'], longest, *quantiles))
+                     figures['freed'], *life_figures(lives)))
         if figures['resized']:
             reallocs.append((figures['copied'], figures['moved'], figures['resized'], *model.chains[stack]))
     same_rows('churn', values(section['busiest'], 'calls', 'bytes', 'temporary', 'temporary_by_heaptrack', 'freed',
-                              'life_calls_max', 'life_calls_p50', 'life_calls_p99', 'life_bytes_p50',
-                              'life_bytes_p99', 'life_ns_p50', 'life_ns_p99'), rows)
+                              *LIFE_KEYS), rows)
     same_rows('reallocs', values(section.get('reallocs', []), 'copied', 'moved', 'reallocs', 'chain', 'chain_from',
                                  'chain_to'), reallocs)
 
@@ -610,12 +616,17 @@ def compare_steps(section, timeline):
     same('steps', values(section['steps'], 'from_ns', 'until_ns', 'bytes', 'back_ns'), rows)
 
 
-def compare_functions(section, events, stacks):
+def compare_functions(section, events, stacks, model):
     paths = {row['stack']: set(row['path'].split(';')) for row in stacks if row['path']}
     functions = Functions(events, defaultdict(set, paths))
-    same_rows('functions', values(section['functions'], 'function', 'bytes', 'calls', 'own_peak_bytes', 'end_bytes'),
-              [(name, functions.bytes[name], functions.calls[name], functions.peak[name], functions.live[name])
-               for name in functions.calls])
+    lives = defaultdict(list)
+    for stack, ended in model.lives.items():
+        for name in paths.get(stack, ()):
+            lives[name] += ended
+    same_rows('functions', values(section['functions'], 'function', 'bytes', 'calls', 'own_peak_bytes', 'end_bytes',
+                                  *LIFE_KEYS),
+              [(name, functions.bytes[name], functions.calls[name], functions.peak[name], functions.live[name],
+                *life_figures(lives[name])) for name in functions.calls])
 
 
 def compare_growth(bench, events, rng, end_ns, words=()):
@@ -657,7 +668,7 @@ def compare_filtered(bench, rng, events, stacks, end_ns):
     compare_sections(bench, rng, left, timeline_of, chosen.words)
     whole, model = Model(events, 0), Model(left, 0)
     answer = bench.ask_all('functions', *chosen.words)
-    compare_functions(answer['sections']['functions'], left, stacks)
+    compare_functions(answer['sections']['functions'], left, stacks, model)
     same('options', sorted(answer['filter']['options']), sorted(chosen.words))
     same('share', values([answer['filter']], 'calls', 'all_calls', 'bytes', 'all_bytes')[0],
          (model.calls, whole.calls, model.bytes, whole.bytes))
@@ -669,7 +680,7 @@ def try_once(bench, seed):
     rng = random.Random(seed)
     events, stacks = bench.make(rng), bench.table('ndjson-stacks')
     timeline = compare_sections(bench, rng, events, Timeline)
-    compare_functions(bench.ask('functions')['functions'], events, stacks)
+    compare_functions(bench.ask('functions')['functions'], events, stacks, Model(events, 0))
     compare_growth(bench, events, rng, timeline.end)
     compare_filtered(bench, rng, events, stacks, timeline.end)
 
