@@ -257,6 +257,8 @@ static void write_growers(struct report *r, const struct groups *groups, const s
 
 /* ---- What stands out ---- */
 
+#define WORTH_A_SENTENCE .01 /* of the peak: what something has grown by */
+
 static const char *function_of(struct report *r, const struct group *g)
 {
 	const struct site *site = sites_of(r->sites, g->stack);
@@ -264,10 +266,11 @@ static const char *function_of(struct report *r, const struct group *g)
 }
 
 static void note_growth(struct report *r, const struct groups *groups, const struct grower *growers,
-			uint32_t n)
+			uint32_t n, uint64_t peak)
 {
 	char bytes[FIGURE_SIZE], since[FIGURE_SIZE];
-	if (n)
+	if (n && growers[0].judgement.slope * (double)(r->end_ns - growers[0].judgement.since_ns) / 1e9 >=
+			 WORTH_A_SENTENCE * (double)peak)
 		answer_note(r->answer, "%.60s grows by %s a minute since %s.",
 			    function_of(r, &groups->items[growers[0].group]),
 			    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), r->query->si),
@@ -316,7 +319,7 @@ static void write_overview(struct report *r)
 			      totals.end_bytes);
 		const uint32_t n = find_growers(r, &groups, &trends, growers);
 		write_growers(r, &groups, growers, n);
-		note_growth(r, &groups, growers, n);
+		note_growth(r, &groups, growers, n, totals.then_bytes);
 		write_largest(r, &groups, "churn_sites", "What churns", ORDER_CALLS, totals.calls);
 		note_concentration(r, &groups, totals.then_bytes);
 	}
