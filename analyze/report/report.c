@@ -67,6 +67,27 @@ struct report_totals report_totals(const struct report *report, const struct pro
 	return t;
 }
 
+const char *report_describe_end(const struct report *r, char text[64])
+{
+	if (!r->ended)
+		return strcpy(text, "the end is missing");
+	switch ((enum mst_end_reason)r->end.reason) {
+	case MST_END_EXIT:
+		snprintf(text, 64, "exit %" PRIu32, r->end.detail);
+		return text;
+	case MST_END_SIGNAL:
+		snprintf(text, 64, "killed by signal %" PRIu32, r->end.detail);
+		return text;
+	case MST_END_EXEC:
+		return strcpy(text, "executed another program");
+	case MST_END_DETACHED:
+		return strcpy(text, "recording was stopped");
+	case MST_END_UNKNOWN:
+		break;
+	}
+	return strcpy(text, "end unknown");
+}
+
 /* ---- Names ---- */
 
 static void name_place(struct report *report, const struct call *call, const char *module)

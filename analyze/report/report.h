@@ -146,6 +146,9 @@ void report_note_lives(struct report *report);
 /* The time after which the growth's blocks are allocated, in ms. */
 uint64_t report_growth_from(const struct report *report);
 
+/* How the process ended: "exit 0", "killed by signal 9" ... Returns a constant, or `text`. */
+const char *report_describe_end(const struct report *report, char text[64]);
+
 double report_share(uint64_t part, uint64_t whole);
 
 /* The program, without its folder, and its arguments; to be freed. NULL: no memory. */

@@ -21,27 +21,6 @@ static const char *plural(uint64_t n)
 
 /* ---- The command ---- */
 
-static const char *describe_end(const struct report *r, char text[64])
-{
-	if (!r->ended)
-		return strcpy(text, "the end is missing");
-	switch ((enum mst_end_reason)r->end.reason) {
-	case MST_END_EXIT:
-		snprintf(text, 64, "exit %" PRIu32, r->end.detail);
-		return text;
-	case MST_END_SIGNAL:
-		snprintf(text, 64, "killed by signal %" PRIu32, r->end.detail);
-		return text;
-	case MST_END_EXEC:
-		return strcpy(text, "executed another program");
-	case MST_END_DETACHED:
-		return strcpy(text, "recording was stopped");
-	case MST_END_UNKNOWN:
-		break;
-	}
-	return strcpy(text, "end unknown");
-}
-
 /* The title: as much of the command as fits, how it ran, when. */
 static void write_title(struct report *r, const char *command, const char *run, const char *date)
 {
@@ -71,7 +50,7 @@ static void write_command(struct report *r)
 	if (info->start_ns && localtime_r(&started, &tm))
 		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M", &tm);
 	snprintf(run, sizeof(run), "%s, %s, %" PRIu32 " thread%s", figure_time(text, duration),
-		 describe_end(r, end), threads, plural(threads));
+		 report_describe_end(r, end), threads, plural(threads));
 	write_title(r, command ? command : "", run, date);
 	answer_fact_text(r->answer, "command", NULL, command ? command : "");
 	answer_fact(r->answer, "duration_ns", NULL, ANSWER_NS, duration);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "diff_run.h"
+#include "family_run.h"
 #include "full_version.h"
 #include "memory.h"
 #include "report_input.h"
@@ -18,6 +19,8 @@ static int run(const struct report_command *command)
 	struct report_input input;
 	if (command->n_olds)
 		return diff_run(command);
+	if (command->n_inputs > 1)
+		return family_run(command);
 	if (!report_input_open(&command->tool, &input, command->input))
 		return TOOL_NO_RESULT;
 	return report_input_close(&input, report_run(command, &input.trace));

@@ -266,9 +266,7 @@ static error_t add_input(struct report_command *command, const char *word)
 static error_t end_inputs(struct report_command *command, struct argp_state *state)
 {
 	error_t error = 0;
-	if (command->n_inputs > 1 && command->n_olds == 0)
-		argp_error(state, "more than one trace: %s", command->inputs[1]);
-	for (size_t i = 0; i + 1 < command->n_inputs && error == 0; i++)
+	for (size_t i = 0; command->n_olds && i + 1 < command->n_inputs && error == 0; i++)
 		error = add_old(command, command->inputs[i]);
 	return error;
 }
@@ -298,6 +296,27 @@ static error_t add_word(struct report_command *command, struct argp_state *state
 }
 
 /* The trace is there; without a section the first one is meant. */
+/* Several traces have one answer, which is no section's. */
+static void check_several(const struct report_command *command, struct argp_state *state)
+{
+	if (command->n_inputs == 1 || command->n_olds)
+		return;
+	if (command->filter.n_words || command->from || command->until)
+		argp_error(state, "options that choose blocks are about one trace");
+	for (size_t i = 0; i < command->n_inputs; i++) {
+		if (strcmp(command->inputs[i], "-") == 0)
+			argp_error(state, "standard input is one trace, and cannot be one of several");
+	}
+	for (size_t i = 0; i < command->n_sections; i++) {
+		if (command->sections[i] != report_sections[0])
+			argp_error(
+				state,
+				"the section %s is about one trace; without a section, %zu traces are added "
+				"up",
+				command->sections[i]->name, command->n_inputs);
+	}
+}
+
 static error_t end_words(struct report_command *command, struct argp_state *state)
 {
 	if (!command->input)
@@ -309,6 +328,7 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 	if (error)
 		return error;
 	check_diff(command, state);
+	check_several(command, state);
 	command->query.suppressions = &command->suppressions;
 	if (!command->no_built_in && !suppressions_add_built_in(&command->suppressions))
 		return ENOMEM;
@@ -444,7 +464,7 @@ static const struct argp_child children[] = { { &filter_argp, 0, NULL, 0 }, { 0 
 const struct argp report_argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "[SECTION...] TRACE\n--diff=OLD TRACE",
+	.args_doc = "[SECTION...] TRACE\nTRACE...\n--diff=OLD TRACE",
 	.doc = doc,
 	.children = children,
 	.help_filter = list_sections,

@@ -20,7 +20,7 @@ struct report_command {
 	size_t n_sections;
 	struct filter_options filter;
 	const char *from, *until; /* as they were given; NULL: not given */
-	const char **inputs;      /* words that are no sections */
+	const char **inputs;      /* words that are no sections; of several the answer is family.h's */
 	size_t n_inputs;
 	const char *input; /* the last one */
 	const char **olds; /* of --diff, by their names */

@@ -34,6 +34,7 @@ struct tool {
 	int verbosity;     /* -1 quiet, 0 notices, 1 more, 2 also Massif's snapshots */
 	unsigned jobs;     /* threads that decode; 0: as many as there are processors */
 	bool any_end;      /* no notice if the end of the process is unknown */
+	bool no_ends;      /* no notice how processes ended: the result says it */
 	bool no_stacks;    /* no result shows stacks, so no notice if they were cut */
 	struct args args;  /* Massif's options */
 	struct args *also; /* those of each --also */

@@ -151,6 +151,8 @@ static const char *plural(uint64_t n)
 
 static void notice_end(const struct tool *tool, const char *name, const struct mst_end *end)
 {
+	if (tool->no_ends)
+		return;
 	switch ((enum mst_end_reason)end->reason) {
 	case MST_END_EXIT:
 		break;
