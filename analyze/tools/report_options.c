@@ -263,7 +263,7 @@ static error_t add_input(struct report_command *command, const char *word)
 }
 
 /* With --diff, all traces but the last one are old. */
-static error_t end_inputs(struct report_command *command, struct argp_state *state)
+static error_t end_inputs(struct report_command *command)
 {
 	error_t error = 0;
 	for (size_t i = 0; command->n_olds && i + 1 < command->n_inputs && error == 0; i++)
@@ -324,7 +324,7 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 			   command->n_sections ? "which trace? (a trace of that name is ./%s)"
 					       : "which trace?",
 			   command->n_sections ? command->sections[command->n_sections - 1]->name : "");
-	const error_t error = end_inputs(command, state);
+	const error_t error = end_inputs(command);
 	if (error)
 		return error;
 	check_diff(command, state);
