@@ -30,6 +30,25 @@ const struct report_section *report_section_find(const char *name)
 	return NULL;
 }
 
+/* What is true of all figures of a section. */
+static void note_limits(struct report *r)
+{
+	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
+	char text[80];
+	snprintf(text, sizeof(text), "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
+		 mean);
+	if (mean)
+		answer_note_first(r->answer, text);
+	if (r->partial)
+		answer_note_first(r->answer, "This is about what lies before the trace's damage or cut.");
+}
+
+void report_write_section(struct report *report, const struct report_section *section)
+{
+	section->write(report);
+	note_limits(report);
+}
+
 double report_share(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : 0;

@@ -95,6 +95,9 @@ extern const struct report_section *const report_sections[];
 /* What --stack asks for; not among the others. */
 extern const struct report_section section_stack;
 
+/* Adds a section to the report's answer, with what is true of all of its figures. */
+void report_write_section(struct report *report, const struct report_section *section);
+
 /* NULL: unknown. */
 const struct report_section *report_section_find(const char *name);
 

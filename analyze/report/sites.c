@@ -138,8 +138,7 @@ static bool is_hidden_function(const struct sites *s, const char *function)
 	       matches(s->hidden->patterns, s->hidden->n, function);
 }
 
-/* False: no memory. */
-static bool is_hidden(struct sites *s, uint32_t call, uint32_t module, bool *hidden)
+bool sites_hide(struct sites *s, uint32_t call, uint32_t module, bool *hidden)
 {
 	if (!array_reserve_zeroed(&s->hidden_calls, call, &s->room_calls, sizeof(*s->hidden_calls)))
 		return false;
@@ -164,7 +163,7 @@ static bool find_site(struct sites *s, uint32_t stack, struct site *site)
 		const uint32_t module = s->frames[frame].module;
 		for (uint32_t i = 0; calls && i < n; i++) {
 			const struct site here = { calls[i], module, first.call, i + 1 < n };
-			if (!is_hidden(s, calls[i], module, &hidden))
+			if (!sites_hide(s, calls[i], module, &hidden))
 				return false;
 			if (first.call == MST_NONE)
 				first = here;

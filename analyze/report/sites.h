@@ -30,6 +30,9 @@ struct site {
 	bool inlined;    /* the call is inlined into its caller */
 };
 
+/* Whether a call in a module is none that can be a site, unless all calls of a stack are such. False: no memory. */
+bool sites_hide(struct sites *sites, uint32_t call, uint32_t module, bool *hidden);
+
 /* The site of a stack; of the root: `call` is MST_NONE. Valid until sites_destroy(). NULL: no memory. */
 const struct site *sites_of(struct sites *sites, uint32_t stack);
 

@@ -24,6 +24,8 @@ enum {
 	KEY_TEMPORARY,
 	KEY_THRESHOLD,
 	KEY_FORMAT,
+	KEY_HTML,
+	KEY_SOURCES,
 	KEY_SI,
 	KEY_SYMBOLS,
 	KEY_DIFF,
@@ -74,6 +76,9 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output:", GROUP_OUTPUT },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "text, json, markdown or csv (text)", GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
+	{ "html", KEY_HTML, "FILE", 0, "write a page for browsers; - is standard output", GROUP_OUTPUT },
+	{ "sources", KEY_SOURCES, NULL, 0,
+	  "put the lines of source files into the page, where they are found", GROUP_OUTPUT },
 	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
 	{ "jobs", 'j', "N", 0, "decode with so many threads (one for each processor)", GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
@@ -335,11 +340,17 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 	if (command->n_olds && !command->figures_given)
 		command->figures[FIGURE_PEAK] = command->figures[FIGURE_END] =
 			command->figures[FIGURE_CALLS] = true;
-	return command->n_sections ? 0 : add_section(command, report_sections[0]);
+	if (command->sources && !command->html)
+		argp_error(state, "--sources is about --html's page");
+	if (command->html && command->n_olds)
+		argp_error(state, "--diff has no page (--html)");
+	return command->n_sections || command->html ? 0 : add_section(command, report_sections[0]);
 }
 
 bool report_command_filters_times(const struct report_command *command)
 {
+	if (command->html)
+		return command->from || command->until;
 	for (size_t i = 0; i < command->n_sections; i++) {
 		if (strcmp(command->sections[i]->name, "growth") != 0)
 			return command->from || command->until;
@@ -428,6 +439,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case 'o':
 		command->output = value;
+		return 0;
+	case KEY_HTML:
+		command->html = value;
+		return 0;
+	case KEY_SOURCES:
+		command->sources = true;
 		return 0;
 	case KEY_SI:
 		command->query.si = true;

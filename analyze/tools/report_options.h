@@ -17,7 +17,7 @@ struct report_command {
 	struct suppressions suppressions;
 	bool no_built_in; /* suppressions */
 	const struct report_section **sections;
-	size_t n_sections;
+	size_t n_sections; /* 0: only the page */
 	struct filter_options filter;
 	const char *from, *until; /* as they were given; NULL: not given */
 	const char **inputs;      /* words that are no sections; of several the answer is family.h's */
@@ -28,6 +28,8 @@ struct report_command {
 	bool figures[FIGURES]; /* of --diff: those with lists */
 	bool figures_given;
 	const char *output; /* NULL: standard output */
+	const char *html;   /* a page's file; NULL: none */
+	bool sources;       /* lines of source files are in the page */
 	enum report_format format;
 };
 

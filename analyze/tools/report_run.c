@@ -8,18 +8,22 @@
 #include "extent.h"
 #include "figures.h"
 #include "filtered_trace.h"
+#include "page_run.h"
 #include "report_print.h"
 #include "sample_weight.h"
 
 #define NS_PER_MS 1000000u
 
-enum { ANY_LIVES = NEEDS_LIVES | WANTS_LIVES, MOST_OBSERVERS = 8 };
+enum { ANY_LIVES = NEEDS_LIVES | WANTS_LIVES, MOST_OBSERVERS = 10 };
 
 /* ---- The pass ---- */
 
-static unsigned needs_of(const struct report_command *command, const struct extent *extent)
+static unsigned needs_of(const struct report_command *command, const struct extent *extent,
+			 const struct page_run *page)
 {
-	unsigned needs = command->query.by_given && command->query.by == BY_THREAD ? NEEDS_THREADS : 0;
+	unsigned needs = page ? page_run_needs(page) : 0;
+	if (command->query.by_given && command->query.by == BY_THREAD)
+		needs |= NEEDS_THREADS;
 	for (size_t i = 0; i < command->n_sections; i++)
 		needs |= command->sections[i]->needs;
 	if (needs & NEEDS_TEMPORARIES && command->query.allowed)
@@ -35,6 +39,7 @@ static unsigned needs_of(const struct report_command *command, const struct exte
 struct pass {
 	struct settings settings;
 	struct profile_query at, growth;
+	struct page_run *page; /* NULL: none is asked for */
 	struct observer *observers[MOST_OBSERVERS];
 	size_t n;
 };
@@ -105,20 +110,16 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 	       (r->lives || !(needs & ANY_LIVES)) && (r->temporaries || !(needs & NEEDS_TEMPORARIES));
 }
 
-/* ---- The answer ---- */
-
-/* What is true of all figures of a section. */
-static void note_limits(struct report *r)
+/* False: no memory. */
+static bool add_page(struct pass *pass, const struct report *r)
 {
-	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
-	char text[80];
-	snprintf(text, sizeof(text), "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
-		 mean);
-	if (mean)
-		answer_note_first(r->answer, text);
-	if (r->partial)
-		answer_note_first(r->answer, "This is about what lies before the trace's damage or cut.");
+	struct observer *observer = page_run_observer(pass->page, r);
+	if (observer)
+		pass->observers[pass->n++] = observer;
+	return observer;
 }
+
+/* ---- The answer ---- */
 
 /* Builds the sections. False: no memory. */
 static bool build(const struct report_command *command, struct report *r)
@@ -126,10 +127,8 @@ static bool build(const struct report_command *command, struct report *r)
 	r->sites = sites_create(r->reader, r->calls, &command->query.hidden);
 	if (!r->sites)
 		return false;
-	for (size_t i = 0; i < command->n_sections; i++) {
-		command->sections[i]->write(r);
-		note_limits(r);
-	}
+	for (size_t i = 0; i < command->n_sections; i++)
+		report_write_section(r, command->sections[i]);
 	return !r->no_memory && !answer_failed(r->answer);
 }
 
@@ -170,8 +169,12 @@ static int answer_questions(const struct report_command *command, const struct t
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
 	}
+	if (pass->page && !page_run_print(pass->page, command, r))
+		return TOOL_NO_RESULT;
 	tool_symbol_notices(tool, symbolize_symbols(r->symbolizer));
-	return report_print(command, r->answer) ? status : (int)TOOL_NO_RESULT;
+	if (command->n_sections && !report_print(command, r->answer))
+		return TOOL_NO_RESULT;
+	return status;
 }
 
 /* The run's part that the answer is about: an end behind the beginning. */
@@ -191,10 +194,11 @@ static void set_extent(struct report *r, const struct report_command *command, u
 }
 
 /* Answers with what `trace` has, which is filtered if the report's answer says so. Returns a tool_status. */
-static int answer_all(const struct report_command *command, const struct tool_trace *trace, struct report *r)
+static int answer_all(const struct report_command *command, const struct tool_trace *trace,
+		      struct page_run *page, struct report *r)
 {
 	const struct tool *tool = &command->tool;
-	struct pass pass = { .settings = tool->args.settings };
+	struct pass pass = { .settings = tool->args.settings, .page = page };
 	const struct extent extent = extent_measure(trace);
 	int status = TOOL_NO_RESULT;
 	r->reader = trace->reader;
@@ -207,7 +211,10 @@ static int answer_all(const struct report_command *command, const struct tool_tr
 	pass.settings.heap_admin = 0;
 	r->symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
 	r->calls = r->symbolizer ? call_sites_create(r->symbolizer) : NULL;
-	if (r->calls && add_observers(&pass, r, needs_of(command, &extent)))
+	if (page)
+		page_run_read(page, trace);
+	if (r->calls && add_observers(&pass, r, needs_of(command, &extent, page)) &&
+	    (!page || add_page(&pass, r)))
 		status = answer_questions(command, trace, &pass, r);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
@@ -227,13 +234,13 @@ static void notice_late(const struct report_command *command, const struct repor
 
 /* Returns a tool_status. */
 static int answer_filtered(const struct report_command *command, const struct tool_trace *trace,
-			   struct report *r)
+			   struct page_run *page, struct report *r)
 {
 	const struct extent extent = extent_measure(trace);
 	const struct filtered_trace_job job = {
 		.query = &command->filter.query,
 		.until_ms = report_command_filters_times(command) ? command->query.until_ms : UINT64_MAX,
-		.left_out = needs_of(command, &extent) & (ANY_LIVES | NEEDS_TEMPORARIES),
+		.left_out = needs_of(command, &extent, page) & (ANY_LIVES | NEEDS_TEMPORARIES),
 	};
 	struct filtered_trace filtered;
 	r->reader = trace->reader;
@@ -258,7 +265,7 @@ static int answer_filtered(const struct report_command *command, const struct to
 	r->partial = status == TOOL_PARTIAL;
 	mst_reader_threads(trace->reader, &r->n_threads);
 	r->answer->filter = &filter;
-	const int answered = answer_all(command, &filtered.trace, r);
+	const int answered = answer_all(command, &filtered.trace, page, r);
 	tool_close(&filtered.trace);
 	return tool_has_result(answered) ? status | answered : answered;
 }
@@ -267,5 +274,13 @@ int report_run(const struct report_command *command, const struct tool_trace *tr
 {
 	struct answer answer = { 0 };
 	struct report r = { .query = &command->query, .answer = &answer };
-	return command->filter.n_words ? answer_filtered(command, trace, &r) : answer_all(command, trace, &r);
+	struct page_run page = { 0 };
+	int status = command->html ? page_run_begin(&page, command, trace) : 0;
+	if (!status) {
+		struct page_run *wanted = command->html ? &page : NULL;
+		status = command->filter.n_words ? answer_filtered(command, trace, wanted, &r)
+						 : answer_all(command, trace, wanted, &r);
+	}
+	page_run_finish(&page);
+	return status;
 }

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+#include "page.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "answer_formats.h"
+#include "base64.h"
+#include "file.h"
+#include "identity.h"
+#include "install_paths.h"
+#include "json.h"
+#include "parts.h"
+
+#define PAGE_LARGEST 3000000u /* bytes of a page, if it can be */
+
+enum {
+	TEMPLATE_LARGEST = 4 << 20,
+	NODES_MOST = 5000,
+	NODES_LEAST = 50,
+	PAIRS_MOST = 400000,
+	ROWS_MOST = 1000,
+	ROWS_LEAST = 5,
+};
+
+/* ---- Before the replay ---- */
+
+static void find_peak(struct page_outline *o, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	const uint64_t highest = o->live + (uint64_t)chunk->sums.max_bytes;
+	/* The sums of a sampled trace are those of the blocks that were recorded. */
+	if (!mst_reader_info(reader)->sample_bytes && (int64_t)highest > (int64_t)o->peak_bytes) {
+		o->peak_bytes = highest;
+		o->peak_record = chunk->first_record;
+		o->has_peak = !chunk->initial;
+	}
+	o->live += (uint64_t)chunk->sums.net_bytes;
+}
+
+static bool frees_blocks(const struct mst_chunk *chunk)
+{
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		if (chunk->tokens[i].role == MST_FREE || chunk->tokens[i].role == MST_OUT)
+			return true;
+	}
+	return false;
+}
+
+/* The first chunk with frees tells for all; no other one is decoded. */
+static bool ask_identity(struct page_outline *o, struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	if (o->asked_identity || !frees_blocks(chunk))
+		return true;
+	o->asked_identity = true;
+	if (mst_reader_decode(reader) < 0)
+		return false;
+	o->lacks_identity = chunk_lacks_identity(chunk);
+	mst_reader_want(reader, 0);
+	return true;
+}
+
+void page_outline_read(struct page_outline *o, struct mst_reader *reader)
+{
+	const struct mst_chunk *chunk;
+	mst_reader_want(reader, MST_IDENTITY);
+	while (mst_reader_peek(reader, &chunk) > 0) {
+		find_peak(o, reader, chunk);
+		if (!ask_identity(o, reader, chunk))
+			break;
+	}
+}
+
+/* Growth is about single blocks. */
+static bool can_have(const struct report_section *section, bool identity)
+{
+	return identity || !(section->needs & NEEDS_GROWTH);
+}
+
+unsigned page_needs(const struct page_outline *outline)
+{
+	unsigned needs = NEEDS_TIMELINE | NEEDS_LIVES | NEEDS_THREADS;
+	for (const struct report_section *const *s = report_sections; *s; s++)
+		needs |= can_have(*s, !outline->lacks_identity) ? (*s)->needs : 0;
+	return needs;
+}
+
+/* ---- The template ---- */
+
+char *page_template(const char **why)
+{
+	static const char *const places[] = { "page/web/page.html", "../" MSREC_DATADIR "/msrec/page.html" };
+	char *path = install_path_find(places, sizeof(places) / sizeof(*places), R_OK);
+	char *text = path ? file_text(path, TEMPLATE_LARGEST) : NULL;
+	free(path);
+	*why = "this build has no page (it needs esbuild and node-d3: meson configure -Dpage=enabled)";
+	const char *meta = text ? strstr(text, "@META@") : NULL;
+	if (meta && strstr(meta, "@DATA@"))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* ---- The report's answer ---- */
+
+/* Names of 10^5 characters are cut; a page is limited. */
+static bool shorten(struct answer *answer)
+{
+	for (struct answer_section *s = answer->sections; s; s = s->next) {
+		for (struct answer_fact *f = s->facts; f; f = f->next) {
+			if (f->value.is == ANSWER_IS_TEXT &&
+			    !(f->value.text = texts_cut(f->value.text, &answer->pool)))
+				return false;
+		}
+		for (struct answer_note *n = s->notes; n; n = n->next) {
+			if (!(n->text = texts_cut(n->text, &answer->pool)))
+				return false;
+		}
+		for (struct answer_table *t = s->tables; t; t = t->next) {
+			for (size_t i = 0; i < t->n_values; i++) {
+				struct answer_value *v = &t->values[i];
+				if (v->is == ANSWER_IS_TEXT && !(v->text = texts_cut(v->text, &answer->pool)))
+					return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* Writes JSON to a file without a name and gives its text, *size bytes, to be freed. NULL with errno. */
+static char *json_text(void (*write)(struct out *out, void *data), void *data, size_t *size)
+{
+	char *text = NULL;
+	struct stat st;
+	const int fd = file_unnamed();
+	struct out *out = fd < 0 ? NULL : out_create(fd);
+	if (!out) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	write(out, data);
+	const int error = out_finish(out);
+	errno = error;
+	if (!error && fstat(fd, &st) == 0 && (text = malloc((size_t)st.st_size + 1))) {
+		*size = (size_t)st.st_size;
+		if (!file_read_at(fd, 0, text, *size)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	close(fd);
+	return text;
+}
+
+static void write_answer(struct out *out, void *data)
+{
+	answer_write_json(out, data);
+}
+
+/* All sections with tables of `top` rows as JSON. NULL: no memory, or errno. */
+static char *report_text(struct report *report, uint64_t top, size_t *size)
+{
+	const struct report_query *query = report->query;
+	struct answer *own = report->answer;
+	struct report_query with_top = *query;
+	struct answer answer = { .filter = own->filter };
+	char *text = NULL;
+	with_top.top = top;
+	report->query = &with_top;
+	report->answer = &answer;
+	for (const struct report_section *const *s = report_sections; *s; s++) {
+		if (can_have(*s, report->growth))
+			report_write_section(report, *s);
+	}
+	errno = ENOMEM;
+	if (!report->no_memory && !answer_failed(&answer) && shorten(&answer))
+		text = json_text(write_answer, &answer, size);
+	answer_finish(&answer);
+	report->query = query;
+	report->answer = own;
+	return text;
+}
+
+/* Adds the report to the data, with as many rows as fit into `room` bytes. */
+static bool add_report(struct columns *columns, struct report *report, const struct page_query *query,
+		       size_t room)
+{
+	for (uint64_t top = query->top ? query->top : ROWS_MOST;; top = top / 4) {
+		struct columns part = { 0 };
+		size_t size, packed;
+		char *text = report_text(report, top, &size);
+		if (!text)
+			return false;
+		columns_begin(&part, PART_REPORT);
+		columns_bytes(&part, text, size);
+		columns_end(&part);
+		free(text);
+		uint8_t *deflated = columns_deflate(&part, &packed);
+		free(deflated);
+		if (!deflated || packed <= room || top / 4 < ROWS_LEAST) {
+			columns_bytes(columns, part.bytes, part.n);
+			columns->failed |= part.failed || !deflated;
+			columns_finish(&part);
+			return !columns->failed;
+		}
+		columns_finish(&part);
+	}
+}
+
+/* ---- The data ---- */
+
+static void finish(struct parts *p)
+{
+	columns_finish(&p->columns);
+	texts_finish(&p->texts);
+	page_nodes_finish(&p->nodes);
+	cells_finish(&p->cells);
+}
+
+static bool build(struct parts *p, const struct columns *report, const struct page_query *query,
+		  uint32_t n_nodes, size_t n_pairs)
+{
+	columns_bytes(&p->columns, "MSPG\1", 5);
+	columns_bytes(&p->columns, report->bytes, report->n);
+	if (!texts_init(&p->texts) || !page_nodes_choose(&p->nodes, p->report, p->flows, n_nodes) ||
+	    !cells_collect(&p->cells, p->flows, &p->buckets, p->nodes.of_stacks, p->nodes.n) ||
+	    !part_tree(p) || !part_time(p) || !part_pairs(p, n_pairs) || !part_facts(p) ||
+	    (query->sources && !part_sources(p)))
+		return false;
+	texts_write(&p->texts, &p->columns, PART_TEXTS);
+	return !p->columns.failed;
+}
+
+/* As many nodes as fit into `room` bytes. The deflated data, *size of it; NULL: no memory, or errno. */
+static uint8_t *make_data(struct parts *p, const struct page_query *query, size_t room, size_t *size)
+{
+	struct columns report = { 0 };
+	uint8_t *data = NULL;
+	bool fine = add_report(&report, p->report, query, room / 3);
+	for (uint32_t n = NODES_MOST, pairs = PAIRS_MOST; fine;) {
+		fine = build(p, &report, query, n, pairs) && (data = columns_deflate(&p->columns, size));
+		if (!fine || *size <= room || n <= NODES_LEAST)
+			break;
+		free(data);
+		data = NULL;
+		n = (uint32_t)((double)n * (double)room / (double)*size * .9);
+		n = n < NODES_LEAST ? NODES_LEAST : n;
+		pairs = pairs / 2;
+		finish(p);
+	}
+	columns_finish(&report);
+	return data;
+}
+
+/* ---- What stands before the data ---- */
+
+struct meta {
+	struct parts *parts;
+	size_t data;
+};
+
+static void write_notes(struct out *out, const struct parts *p)
+{
+	const struct report *r = p->report;
+	const char *comma = "";
+	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
+	if (r->partial) {
+		json_string(out, "This is about what lies before the trace's damage or cut.");
+		comma = ",";
+	}
+	if (mean) {
+		out_printf(out, "%s\"Estimates: the trace is a sample of one block in %llu bytes.\"", comma,
+			   (unsigned long long)mean);
+		comma = ",";
+	}
+	if (!report_knows_lives(r)) {
+		out_text(out, comma);
+		json_string(
+			out,
+			"Which block each free gives back is not recorded (msrec --identity=yes), so what "
+			"becomes of single blocks is not known.");
+		comma = ",";
+	}
+	if (p->nodes.n_all > p->nodes.n)
+		out_printf(out,
+			   "%s\"The %u largest of %u nodes of the call tree are shown, the others in sums.\"",
+			   comma, (unsigned)p->nodes.n, (unsigned)p->nodes.n_all);
+}
+
+static void write_meta(struct out *out, void *data)
+{
+	const struct parts *p = ((const struct meta *)data)->parts;
+	const struct report *r = p->report;
+	const struct mst_file_info *info = mst_reader_info(r->reader);
+	out_text(out, "{\"version\":1,\"trace\":");
+	json_string(out, r->name);
+	out_text(out, ",\"unit\":\"bytes\",\"page\":{\"command\":[");
+	for (uint32_t i = 0; i < info->argc; i++) {
+		out_text(out, i ? "," : "");
+		json_string(out, info->argv[i]);
+	}
+	out_text(out, "],\"recorder\":");
+	json_string(out, info->recorder ? info->recorder : "");
+	out_printf(out,
+		   ",\"pid\":%u,\"start_ns\":%llu,\"begin_ns\":%llu,\"end_ns\":%llu,\"block\":%llu,"
+		   "\"sample_bytes\":%llu,\"partial\":%s,\"si\":%s,\"notes\":[",
+		   (unsigned)info->pid, (unsigned long long)info->start_ns, (unsigned long long)r->begin_ns,
+		   (unsigned long long)flows_end_ns(p->flows), (unsigned long long)flows_block(p->flows),
+		   (unsigned long long)info->sample_bytes, r->partial ? "true" : "false",
+		   r->query->si ? "true" : "false");
+	write_notes(out, p);
+	out_text(out, "]}}");
+}
+
+/* JSON inside of an element of HTML: no tag or comment can begin in it. */
+static void write_escaped(struct out *out, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (strchr("<>&", text[i]) && text[i])
+			out_printf(out, "\\u%04x", (unsigned)text[i]);
+		else
+			out_write(out, text + i, 1);
+	}
+}
+
+bool page_write(struct out *out, const char *template, struct report *report, struct flows *flows,
+		const struct page_query *query)
+{
+	const char *meta_at = strstr(template, "@META@"), *data_at = strstr(meta_at, "@DATA@");
+	const size_t size = strlen(template), most = PAGE_LARGEST > size ? PAGE_LARGEST - size : 0;
+	struct parts parts = { .report = report, .flows = flows };
+	struct meta meta = { .parts = &parts };
+	size_t n_data = 0, n_meta;
+	char *text = NULL;
+	buckets_choose(&parts.buckets, flows);
+	errno = ENOMEM;
+	uint8_t *data = make_data(&parts, query, most / 4 * 3 - 64 * 1024, &n_data);
+	if (data && (text = json_text(write_meta, &meta, &n_meta))) {
+		out_write(out, template, (size_t)(meta_at - template));
+		write_escaped(out, text, n_meta);
+		out_write(out, meta_at + strlen("@META@"), (size_t)(data_at - meta_at) - strlen("@META@"));
+		base64_write(out, data, n_data);
+		out_text(out, data_at + strlen("@DATA@"));
+	}
+	const bool fine = data && text;
+	const int error = errno;
+	finish(&parts);
+	free(data);
+	free(text);
+	errno = error;
+	return fine;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * msreport's page: one HTML file with all that the report says, and the program's heap by node of the calling-context
+ * tree and by bucket of time, small enough for a browser whatever the trace. The data is made here; web/ shows it.
+ */
+#ifndef ANALYZE_PAGE_H
+#define ANALYZE_PAGE_H
+
+#include "flows.h"
+#include "out.h"
+#include "report.h"
+
+/*
+ * What must be known before the replay: the chunk in which the peak is, and whether the trace says which block each free
+ * gives back. Zero-initialise.
+ */
+struct page_outline {
+	uint64_t live, peak_bytes, peak_record;
+	bool has_peak;
+	bool asked_identity, lacks_identity;
+};
+
+/* Reads all headers that are sound, of a reader that has given no chunk. */
+void page_outline_read(struct page_outline *outline, struct mst_reader *reader);
+
+/* What the sections that a page has need, of report_need. */
+unsigned page_needs(const struct page_outline *outline);
+
+struct page_query {
+	uint64_t top; /* rows of each table; 0: as many as fit */
+	bool sources; /* lines of source files */
+};
+
+/* The whole template, to be freed. NULL: there is none, or no memory; *why says what to do about it. */
+char *page_template(const char **why);
+
+/*
+ * After the replay: writes the page to `out`. `report` has the observers that page_needs() asks for; its query and answer
+ * are exchanged while this runs. False: no memory, or errno of a temporary file.
+ */
+bool page_write(struct out *out, const char *page_template, struct report *report, struct flows *flows,
+		const struct page_query *query);
+
+#endif

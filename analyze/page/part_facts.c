@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* What nodes are besides what comes and goes in time: sizes, lifetimes, reallocs, threads, the verdict. And threads. */
+#include <stdlib.h>
+
+#include "group_lives.h"
+#include "parts.h"
+#include "trends.h"
+
+enum {
+	THREADS_MOST = 4, /* of a node */
+	VERDICTS_MOST = 500
+};
+
+struct sizes {
+	uint64_t least, most;
+};
+
+/* Blocks that a thread allocated at a node. */
+struct share {
+	uint32_t node, thread;
+	uint64_t calls;
+};
+
+struct facts {
+	struct parts *parts;
+	struct group_lives lives;
+	struct sizes *sizes;  /* by node */
+	struct share *shares; /* by node; those of the most calls first */
+	size_t n_shares;
+	uint8_t *verdicts; /* by node: enum verdict */
+};
+
+static void finish(struct facts *f)
+{
+	group_lives_finish(&f->lives);
+	free(f->sizes);
+	free(f->shares);
+	free(f->verdicts);
+}
+
+/* ---- Sizes and threads ---- */
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	if (x->calls != y->calls)
+		return x->calls > y->calls ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static int compare_owners(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+/* Makes one share of those of a node and a thread. */
+static void merge_shares(struct facts *f)
+{
+	size_t n = 0;
+	if (f->n_shares)
+		qsort(f->shares, f->n_shares, sizeof(*f->shares), compare_owners);
+	for (size_t i = 0; i < f->n_shares; i++) {
+		const struct share share = f->shares[i];
+		if (n && compare_owners(&f->shares[n - 1], &share) == 0)
+			f->shares[n - 1].calls += share.calls;
+		else
+			f->shares[n++] = share;
+	}
+	f->n_shares = n;
+	if (n)
+		qsort(f->shares, n, sizeof(*f->shares), compare_shares);
+}
+
+static bool read_rows(struct facts *f)
+{
+	const struct report *r = f->parts->report;
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(r->reader, &n);
+	struct profile_row row;
+	size_t rows = 0;
+	while (profile_row(r->profile, rows, &row))
+		rows++;
+	f->sizes = calloc(f->parts->nodes.n + (size_t)1, sizeof(*f->sizes));
+	f->shares = malloc((rows + 1) * sizeof(*f->shares));
+	if (!f->sizes || !f->shares)
+		return false;
+	for (size_t i = 0; profile_row(r->profile, i, &row); i++) {
+		const struct mst_kind *kind = &kinds[row.kind];
+		const uint32_t node = f->parts->nodes.of_stacks[kind->stack];
+		if (row.allocated == 0 || node == MST_NONE)
+			continue;
+		struct sizes *s = &f->sizes[node];
+		/* Sizes + 1, so that 0 is none. */
+		if (s->least == 0 || kind->size < s->least - 1)
+			s->least = kind->size + 1;
+		if (kind->size >= s->most)
+			s->most = kind->size + 1;
+		if (row.thread != PROFILE_NO_THREAD)
+			f->shares[f->n_shares++] = (struct share){ node, row.thread, row.allocated };
+	}
+	merge_shares(f);
+	return true;
+}
+
+/* ---- Verdicts ---- */
+
+/* What trends_judge_series() reads of a group, by node. NULL: no memory. */
+static struct group *find_groups(const struct parts *p)
+{
+	const uint64_t block = flows_block(p->flows);
+	struct group *groups = calloc(p->nodes.n + (size_t)1, sizeof(*groups));
+	for (uint32_t i = 0; groups && i < p->nodes.n; i++)
+		groups[i].end_blocks = p->cells.initial[i].came_blocks;
+	for (size_t i = 0; groups && i < p->cells.n; i++) {
+		const struct flow *f = &p->cells.items[i];
+		groups[f->stack].bytes += f->came_bytes;
+		groups[f->stack].calls += f->came_blocks;
+		groups[f->stack].end_blocks += f->came_blocks - f->went_blocks;
+	}
+	for (uint32_t i = 0; groups && i < p->nodes.n; i++) {
+		groups[i].calls /= block;
+		groups[i].end_blocks /= block;
+	}
+	return groups;
+}
+
+static int compare_levels(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x < y) - (x > y);
+}
+
+static int64_t highest_level(const int64_t *series, uint32_t n)
+{
+	int64_t highest = 0;
+	for (uint32_t i = 0; i < n; i++)
+		highest = series[i] > highest ? series[i] : highest;
+	return highest;
+}
+
+/* Judging takes time: only nodes whose highest level is at least this are. INT64_MAX: no memory. */
+static int64_t find_least(const int64_t *series, uint32_t n_nodes, uint32_t buckets)
+{
+	int64_t *levels = malloc((n_nodes + (size_t)1) * sizeof(*levels)), least = 1;
+	if (!levels)
+		return INT64_MAX;
+	for (uint32_t i = 0; i < n_nodes; i++)
+		levels[i] = highest_level(series + (size_t)i * buckets, buckets);
+	if (n_nodes)
+		qsort(levels, n_nodes, sizeof(*levels), compare_levels);
+	if (n_nodes > VERDICTS_MOST && levels[VERDICTS_MOST - 1] > least)
+		least = levels[VERDICTS_MOST - 1];
+	free(levels);
+	return least;
+}
+
+static bool judge(struct facts *f)
+{
+	const struct parts *p = f->parts;
+	const struct page_nodes *nodes = &p->nodes;
+	struct group *groups = find_groups(p);
+	uint32_t buckets;
+	timeline_points(p->report->timeline, &buckets);
+	int64_t *series = malloc(((size_t)nodes->n * buckets + 1) * sizeof(*series)), least = INT64_MAX;
+	f->verdicts = calloc(nodes->n + (size_t)1, 1);
+	if (groups && series && f->verdicts) {
+		timeline_follow(p->report->timeline, nodes->of_stacks, nodes->n_stacks, nodes->n, series);
+		least = find_least(series, nodes->n, buckets);
+	}
+	bool fine = least != INT64_MAX;
+	for (uint32_t i = 0; fine && i < nodes->n; i++) {
+		const int64_t *levels = series + (size_t)i * buckets;
+		struct judgement judgement;
+		if (nodes->items[i].frame == MST_NONE || highest_level(levels, buckets) < least)
+			continue;
+		fine = trends_judge_series(p->report, &groups[i], levels, &judgement);
+		f->verdicts[i] = (uint8_t)judgement.verdict;
+	}
+	free(groups);
+	free(series);
+	return fine;
+}
+
+/* ---- What is written ---- */
+
+static void write_lives(struct facts *f)
+{
+	static const double shares[] = { .5, .99 };
+	struct columns *c = &f->parts->columns;
+	const uint32_t n = f->parts->nodes.n;
+	const struct histogram_pages *pages = &f->lives.pages;
+	columns_number(c, f->lives.items ? 1 : 0);
+	if (!f->lives.items)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		columns_number(c, f->lives.items[i].freed);
+	for (uint32_t i = 0; i < n; i++)
+		columns_number(c, f->lives.items[i].temporary);
+	for (uint32_t i = 0; i < n; i++)
+		columns_number(c, f->lives.items[i].resized);
+	for (uint32_t i = 0; i < n; i++)
+		columns_number(c, f->lives.items[i].moved);
+	for (uint32_t i = 0; i < n; i++)
+		columns_number(c, f->lives.items[i].copied);
+	for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares); k++) {
+		for (uint32_t i = 0; i < n; i++)
+			columns_number(c, histogram_quantile(&f->lives.items[i].calls, pages, shares[k]));
+		for (uint32_t i = 0; i < n; i++)
+			columns_number(c, histogram_quantile(&f->lives.items[i].bytes, pages, shares[k]));
+		for (uint32_t i = 0; i < n; i++)
+			columns_number(c, histogram_quantile(&f->lives.items[i].time_ns, pages, shares[k]));
+	}
+}
+
+/* Of each node: how many threads, and then (thread, calls). */
+static void write_shares(struct facts *f)
+{
+	struct columns *c = &f->parts->columns;
+	size_t at = 0;
+	for (uint32_t node = 0; node < f->parts->nodes.n; node++) {
+		const size_t from = at;
+		while (at < f->n_shares && f->shares[at].node == node)
+			at++;
+		const size_t n = at - from < THREADS_MOST ? at - from : THREADS_MOST;
+		columns_number(c, n);
+		for (size_t i = 0; i < n; i++) {
+			columns_number(c, f->shares[from + i].thread);
+			columns_number(c, f->shares[from + i].calls);
+		}
+	}
+}
+
+static void write_facts(struct facts *f)
+{
+	struct columns *c = &f->parts->columns;
+	const uint32_t n = f->parts->nodes.n;
+	columns_begin(c, PART_FACTS);
+	for (uint32_t i = 0; i < n; i++)
+		columns_number(c, f->sizes[i].least);
+	for (uint32_t i = 0; i < n; i++)
+		columns_number(c, f->sizes[i].most);
+	columns_number(c, VERDICTS);
+	for (unsigned i = 0; i < VERDICTS; i++)
+		columns_number(c, texts_add(&f->parts->texts, verdict_names[i]));
+	columns_bytes(c, f->verdicts, n);
+	write_lives(f);
+	write_shares(f);
+	columns_end(c);
+}
+
+static void write_threads(struct parts *p)
+{
+	uint32_t n, n_lives = 0;
+	const struct mst_thread *threads = mst_reader_threads(p->report->reader, &n);
+	const struct lives_thread *lives =
+		p->report->lives ? lives_threads(p->report->lives, &n_lives) : NULL;
+	struct columns *c = &p->columns;
+	columns_begin(c, PART_THREADS);
+	columns_number(c, n);
+	for (uint32_t i = 0; i < n; i++) {
+		columns_number(c, threads[i].tid);
+		columns_number(c, texts_add(&p->texts, threads[i].name ? threads[i].name : ""));
+		columns_number(c, i < n_lives ? lives[i].calls : 0);
+	}
+	columns_end(c);
+}
+
+bool part_facts(struct parts *p)
+{
+	struct facts f = { .parts = p };
+	const bool known = report_knows_lives(p->report);
+	const bool fine = read_rows(&f) && judge(&f) &&
+			  (!known || group_lives_add_up(&f.lives, p->report, p->nodes.of_stacks,
+							p->nodes.n_stacks, p->nodes.n));
+	if (fine) {
+		write_facts(&f);
+		write_threads(p);
+	}
+	finish(&f);
+	return fine && !p->columns.failed;
+}
