@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The interactions that page.py measures: each lasts from its event to the end of the frame that shows it.
+function measure(steps, done) {
+	const { model, state } = window.msrecPage;
+	let seed = 1;
+	const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
+	const frame = () =>
+		new Promise((shown) =>
+			requestAnimationFrame(() => {
+				const channel = new MessageChannel();
+				channel.port1.onmessage = shown;
+				channel.port2.postMessage(0);
+			}),
+		);
+	const borders = model.bucketCount,
+		find = (css) => document.querySelector(css);
+	const pointer = (type, element, x, y, more) =>
+		element.dispatchEvent(
+			new PointerEvent(type, {
+				bubbles: true,
+				cancelable: true,
+				pointerId: 1,
+				isPrimary: true,
+				clientX: x,
+				clientY: y,
+				...more,
+			}),
+		);
+	const canvas = () => find(".flame canvas"),
+		names = ["alloc", "new", "std", "main", "x", "read", "/^_/", "str"];
+	const metrics = ["peak", "live", "kept", "allocated", "calls", "temporary"];
+	const ranges = () => {
+		const a = random(borders),
+			b = a + 1 + random(borders - a);
+		state.set({ from: a, until: b }, { history: "replace" });
+	};
+	const whole = () =>
+		state.set({
+			from: 0,
+			until: borders,
+			zoom: "",
+			search: "",
+			hidden: [],
+			inverted: false,
+			fold: true,
+			metric: "peak",
+		});
+	const kinds = {
+		brush: ranges,
+		"brush, kept": { before: () => state.set({ metric: "kept" }), act: ranges },
+		"brush, inverted": { before: () => state.set({ inverted: true, metric: "live" }), act: ranges },
+		"a moment": () => {
+			const at = random(borders + 1);
+			state.set({ from: at, until: at });
+		},
+		metric: (i) => state.set({ metric: metrics[i % metrics.length] }),
+		inverted: () => state.set({ inverted: !state.get().inverted }),
+		fold: () => state.set({ fold: !state.get().fold }),
+		hide: (i) => state.set({ hidden: i % 2 ? [] : [model.functionOf(random(model.frameCount))] }),
+		colour: (i) => state.set({ colour: ["module", "thread", "lifetime"][i % 3] }),
+		search: (i) => {
+			const input = find(".find input");
+			input.value = names[i % names.length];
+			input.dispatchEvent(new Event("input"));
+		},
+		zoom: () => {
+			const box = canvas().getBoundingClientRect();
+			canvas().dispatchEvent(
+				new MouseEvent("click", {
+					bubbles: true,
+					clientX: box.left + random(Math.floor(box.width)),
+					clientY: box.top + 22 * random(12) + 9,
+				}),
+			);
+		},
+		hover: () => {
+			const box = canvas().getBoundingClientRect();
+			pointer(
+				"pointermove",
+				canvas(),
+				box.left + random(Math.floor(box.width)),
+				box.top + 22 * random(14) + 9,
+			);
+		},
+		select: () => state.set({ selected: random(model.nodeCount) }),
+	};
+	for (const tab of document.querySelectorAll("[role=tab]")) {
+		if (tab.id === "tab-flame") continue;
+		kinds["open: " + tab.textContent] = {
+			before: () => find("#tab-flame").click(),
+			each: true,
+			act: () => tab.click(),
+		};
+		kinds["brush: " + tab.textContent] = { before: () => tab.click(), act: ranges };
+	}
+	(async () => {
+		const found = {};
+		for (const [name, kind] of Object.entries(kinds)) {
+			whole();
+			find("#tab-flame").click();
+			await frame();
+			kind.before?.();
+			await frame();
+			found[name] = [];
+			for (let i = 0; i < steps; i++) {
+				if (kind.each) {
+					kind.before();
+					await frame();
+				}
+				await new Promise((rested) => setTimeout(rested, 5));
+				const begin = performance.now();
+				(kind.act || kind)(i);
+				await frame();
+				found[name].push(performance.now() - begin);
+			}
+		}
+		whole();
+		return found;
+	})().then(done, (error) => done(String(error)));
+}
