@@ -4,13 +4,15 @@ import { load } from "./data.js";
 import { details } from "./details.js";
 import { fill, h } from "./dom.js";
 import { createState } from "./state.js";
-import { header, summary } from "./summary.js";
+import { footer, header, summary } from "./summary.js";
 import { show } from "./text.js";
 import { timeline } from "./timeline.js";
+import { useDecimal } from "./units.js";
 import { views } from "./views.js";
 
 async function open() {
 	const model = await load(document);
+	useDecimal(Boolean(model.meta.page?.si));
 	const state = createState(model);
 	const page = build(model, state);
 	fill(document.getElementById("page"), page.element);
@@ -39,6 +41,7 @@ function build(model, state) {
 			sentences.element,
 			time.element,
 			h("div", { class: "work" }, main, aside.element),
+			footer(model),
 		),
 		update: () => parts.forEach((part) => part.update()),
 	};

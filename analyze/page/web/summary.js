@@ -17,7 +17,7 @@ export function header(model, state) {
 		o.end,
 		o.threads ? `${count(o.threads)} ${o.threads === 1 ? "thread" : "threads"}` : null,
 		o.pid ? `process ${o.pid}` : null,
-		o.started ?? null,
+		model.meta.page?.start_ns ? startOf(model.meta.page.start_ns) : null,
 		model.meta.trace ? file(model.meta.trace) : null,
 	].filter(Boolean);
 	const input = h("input", {
@@ -61,6 +61,19 @@ export function header(model, state) {
 			if (input.value !== state.get().search) input.value = state.get().search;
 		},
 	};
+}
+
+// 2026-11-23 14:02, where the reader is
+function startOf(ns) {
+	const date = new Date(ns / 1e6 - new Date(ns / 1e6).getTimezoneOffset() * 60000);
+	return date.toISOString().slice(0, 16).replace("T", " ");
+}
+
+// What the file is, and what it leaves out.
+export function footer(model) {
+	const { recorder, notes = [] } = model.meta.page ?? {};
+	const said = [...notes, recorder ? `Recorded by ${recorder}.` : null, "This file connects to nothing."];
+	return h("footer", { class: "soft" }, said.filter(Boolean).join(" "));
 }
 
 export function summary(model, state) {
@@ -166,7 +179,7 @@ function outstanding(model, all, link) {
 	const code = (name) => h("code", {}, show(name, 80));
 	for (const note of o.notes ?? [])
 		if (!/^next:|one site|grows? by|^\d+ % of the peak/.test(note))
-			say(/lost|cut|estimate|sample/i.test(note), note);
+			say(/lost|cut|partial|estimate|sample|killed/i.test(note), note);
 	const [top] = o.peak_sites ?? [];
 	if (top)
 		say(
@@ -186,7 +199,7 @@ function outstanding(model, all, link) {
 			true,
 			link(
 				{ ...whole, ...viewFor(model, "leaks", { metric: "live", search: fastest.function }) },
-				growing.length === 1 ? "One site grows" : `${count(growing.length)} sites grow`,
+				growing.length === 1 ? "One stack grows" : `${count(growing.length)} stacks grow`,
 			),
 			growing.length === 1 ? " by " : ", the fastest by ",
 			bytes(fastest.bytes_per_minute ?? 0),

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Round figures for the timeline's axes.
-import { seconds } from "./units.js";
+import { bytesStep, seconds } from "./units.js";
 
-const ROUND = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1024];
+const ROUND = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 const MINUTES = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400]; // s
 
-// A step that is round in binary units, with at most so many of it in `most`.
+// A step that is round in the units of bytes, with at most so many of it in `most`.
 export function byteStep(most, lines) {
+	const larger = bytesStep();
 	let unit = 1;
-	while (most / unit >= 1024) unit *= 1024;
-	return unit * (ROUND.find((step) => most / (step * unit) <= lines) ?? 1024);
+	while (most / unit >= larger) unit *= larger;
+	return unit * (ROUND.find((step) => most / (step * unit) <= lines) ?? larger);
 }
 
 // Times of a d3 scale: tens of seconds and less, else round in minutes and hours.

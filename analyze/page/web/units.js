@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Figures as people read them: the same three digits as msreport's (analyze/report/figures.c).
 
-const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+const DECIMAL = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
 const TIME = ["ns", "us", "ms", "s"];
 const RATE = ["/s", "k/s", "M/s", "G/s"];
 const MANY = ["", "k", "M", "G", "T"];
@@ -17,6 +18,18 @@ function scaled(value, step, units) {
 	return `${value.toFixed(decimals)} ${units[i]}`.trimEnd();
 }
 
+let decimal = false;
+
+// msreport --si
+export function useDecimal(yes) {
+	decimal = yes;
+}
+
+// What a larger unit of bytes is a multiple of.
+export function bytesStep() {
+	return decimal ? 1000 : 1024;
+}
+
 // 1,234,567
 export function count(n) {
 	return Math.round(n)
@@ -30,7 +43,9 @@ export function many(n) {
 }
 
 export function bytes(n) {
-	return n < 0 ? "-" + bytes(-n) : n < 1024 ? `${Math.round(n)} B` : scaled(n, 1024, BYTES);
+	if (n < 0) return "-" + bytes(-n);
+	const step = bytesStep();
+	return n < step ? `${Math.round(n)} B` : scaled(n, step, decimal ? DECIMAL : BINARY);
 }
 
 export function change(n) {
