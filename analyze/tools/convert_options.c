@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert_options.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,6 @@ enum {
 	KEY_EMBED_SYMBOLS,
 	KEY_VALUE,
 	KEY_UNTIL,
-	KEY_THREAD,
-	KEY_MODULE,
 	KEY_DROP,
 	KEY_NO_ARGS,
 	KEY_STRIP_PATHS,
@@ -49,10 +46,6 @@ static const struct argp_option options[] = {
 	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
 	  TOOL_GROUP_OUTPUT },
 	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later", TOOL_GROUP_OUTPUT },
-	{ "thread", KEY_THREAD, "TID|NAME", 0, "only what this thread allocated (repeatable)",
-	  TOOL_GROUP_OUTPUT },
-	{ "module", KEY_MODULE, "PATTERN", 0,
-	  "only stacks with code in such a program or library (repeatable)", TOOL_GROUP_OUTPUT },
 	{ 0 },
 };
 
@@ -63,7 +56,9 @@ static const char doc[] =
 	"Exit status: 0 complete result; 1 partial result (damaged or cut trace), or a value that "
 	"Massif would have refused; 2 no result; 64 wrong usage.";
 
-static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 },
+					      { &filter_argp, 0, NULL, 0 },
+					      { 0 } };
 
 static void list_formats(void)
 {
@@ -107,37 +102,6 @@ static enum profile_value parse_value(struct argp_state *state, const char *valu
 	return (enum profile_value)i;
 }
 
-/* Looks like a number, and is none of a thread. */
-static bool is_bad_number(const char *value)
-{
-	uint64_t tid;
-	return !value[strspn(value, "-0123456789")] && !number_natural(value, UINT32_MAX, &tid);
-}
-
-static error_t add_thread(struct convert_command *command, struct argp_state *state, const char *value)
-{
-	if (is_bad_number(value))
-		argp_error(state, "--thread=%s: should be a thread's number or name", value);
-	const char **threads =
-		reallocarray(command->threads, command->query.filter.n_threads + 1, sizeof(*threads));
-	if (!threads)
-		return ENOMEM;
-	threads[command->query.filter.n_threads++] = value;
-	command->query.filter.threads = command->threads = threads;
-	return 0;
-}
-
-static error_t add_module(struct convert_command *command, const char *value)
-{
-	const char **modules =
-		reallocarray(command->modules, command->query.filter.n_modules + 1, sizeof(*modules));
-	if (!modules)
-		return ENOMEM;
-	modules[command->query.filter.n_modules++] = value;
-	command->query.filter.modules = command->modules = modules;
-	return 0;
-}
-
 /* Options about profiles and single events. */
 static error_t parse_query(struct convert_command *command, struct argp_state *state, int key,
 			   const char *value)
@@ -156,12 +120,6 @@ static error_t parse_query(struct convert_command *command, struct argp_state *s
 		command->query.value = parse_value(state, value);
 		command->query.one = true;
 		return 0;
-	case KEY_THREAD:
-		command->profile_option = "--thread";
-		return add_thread(command, state, value);
-	case KEY_MODULE:
-		command->profile_option = "--module";
-		return add_module(command, value);
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -259,6 +217,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &command->tool;
+		state->child_inputs[1] = &command->filter;
 		return 0;
 	case KEY_TO:
 		if (strcmp(value, "help") == 0) {

@@ -4,6 +4,7 @@
 #define ANALYZE_CONVERT_OPTIONS_H
 
 #include "emit.h"
+#include "filter_options.h"
 #include "import.h"
 #include "rewrite.h"
 #include "tool.h"
@@ -12,7 +13,7 @@
 #define TRACE_SUFFIX ".zst"
 #define LEVEL_BEST 19 /* of zstd */
 
-/* Initialise .tick_rate, .query.profile and .tool; free .threads and .modules. Words are the command line's. */
+/* Initialise .tick_rate, .query.profile and .tool; finish .filter. Words are the command line's. */
 struct convert_command {
 	struct tool tool;
 	const char *to;              /* NULL: guess */
@@ -25,8 +26,7 @@ struct convert_command {
 	const char *output;       /* NULL: --massif-out-file, by default standard output */
 	const char *input;
 	struct emit_query query;
-	const char **threads;       /* the filters' */
-	const char **modules;       /* the words are the command line's */
+	struct filter_options filter;
 	const char *profile_option; /* the last given option that only works on profiles */
 };
 

@@ -12,8 +12,7 @@
 enum { KEY_THREAD = 0x5000, KEY_MODULE, KEY_FUNCTION, KEY_SIZE, KEY_LIFETIME };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0,
-	  "Only some blocks, in every section (repeatable; several of a sort: any of them):", FILTER_GROUP },
+	{ NULL, 0, NULL, 0, "Only some blocks (repeatable; several of a sort: any of them):", FILTER_GROUP },
 	{ "thread", KEY_THREAD, "TID|NAME", 0, "allocated by this thread", FILTER_GROUP },
 	{ "module", KEY_MODULE, "PATTERN", 0, "from stacks with such a program or library", FILTER_GROUP },
 	{ "function", KEY_FUNCTION, "PATTERN", 0, "from stacks with such a function, such as 'Cache::*'",

@@ -20,25 +20,53 @@ static void report_error(const struct tool *tool, const struct tool_trace *trace
 		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
 }
 
-/* Reads all of the file twice; its position is as before. A negative enum mst_error. */
-static int scan(const struct tool *tool, const struct tool_trace *trace, const struct filtered_trace_job *job,
-		struct block_filter **filter, struct rewrite_survey *survey)
+/* Whether frees name their blocks. The file's position is as before. False with errno: it can't be read twice. */
+static bool look(const struct tool_trace *trace, struct rewrite_survey *survey)
+{
+	const off_t position = lseek(trace->fd, 0, SEEK_CUR);
+	if (position < 0 || trace->start < 0 || lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0)
+		return false;
+	rewrite_look(trace->fd, false, survey);
+	return lseek(trace->fd, position, SEEK_SET) >= 0;
+}
+
+/* The file's position is as before. A negative enum mst_error. */
+static int scan(const struct tool *tool, const struct tool_trace *trace,
+		const struct block_filter_query *query, uint64_t until_ms, struct block_filter **filter)
 {
 	const struct block_filter_scan how = {
 		.fd = trace->fd,
 		.jobs = tool_jobs(tool),
-		.until_ms = job->until_ms,
+		.until_ms = until_ms,
 		.search_dirs = tool->symbol_dirs,
 		.n_search_dirs = tool->n_symbol_dirs,
 	};
 	const off_t position = lseek(trace->fd, 0, SEEK_CUR);
 	if (position < 0 || trace->start < 0 || lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0)
 		return MST_ERR_IO;
-	rewrite_look(trace->fd, false, survey);
-	if (lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0)
-		return MST_ERR_IO;
-	const int error = block_filter_create(filter, job->query, &how);
+	const int error = block_filter_create(filter, query, &how);
 	return lseek(trace->fd, position, SEEK_SET) < 0 && error == 0 ? MST_ERR_IO : error;
+}
+
+int filtered_trace_filter(const struct tool *tool, const struct tool_trace *trace,
+			  const struct block_filter_query *query, uint64_t until_ms, bool has_identity,
+			  struct block_filter **filter)
+{
+	*filter = NULL;
+	if (block_filter_needs_identity(query) && !has_identity) {
+		tool_error(
+			tool,
+			"%s: %s: which block each free gives back is not recorded in it (msrec --identity=yes)",
+			trace->name,
+			query->n_threads     ? "--thread"
+			: query->n_lifetimes ? "--lifetime"
+					     : "--from");
+		return TOOL_USAGE;
+	}
+	const int error = scan(tool, trace, query, until_ms, filter);
+	if (error)
+		report_error(tool, trace, error);
+	return error ? TOOL_NO_RESULT : TOOL_COMPLETE;
 }
 
 static int run(const struct tool *tool, const struct tool_trace *trace, const struct rewrite_options *options,
@@ -61,9 +89,8 @@ static int run(const struct tool *tool, const struct tool_trace *trace, const st
 	return error ? (int)TOOL_NO_RESULT : status;
 }
 
-/* Words that mean nothing in the trace. */
-static void notice_misses(const struct tool *tool, const struct tool_trace *trace,
-			  const struct block_filter *filter)
+void filtered_trace_notice(const struct tool *tool, const struct tool_trace *trace,
+			   const struct block_filter *filter)
 {
 	const struct block_filter_query *query = filter->query;
 	for (size_t i = 0; i < query->n_threads; i++) {
@@ -82,38 +109,43 @@ static void notice_misses(const struct tool *tool, const struct tool_trace *trac
 	}
 }
 
+/* Writes to `to`, if there is such a file. */
+static int write_filtered(const struct tool *tool, const struct tool_trace *trace,
+			  const struct filtered_trace_job *job, struct block_filter *filter,
+			  bool has_identity, int to)
+{
+	const struct rewrite_options options = {
+		.until = job->until_ms,
+		.drop = job->every_part ? 0
+					: REMAPPER_INSTRUCTIONS | REMAPPER_STACKS | REMAPPER_MAPPINGS |
+						  REMAPPER_PAGES,
+		.filter = filter,
+		.temporary = true,
+		.left_out = job->left_out,
+	};
+	if (to >= 0)
+		return run(tool, trace, &options, has_identity, to);
+	tool_error(tool, "temporary file: %s", strerror(errno));
+	return TOOL_NO_RESULT;
+}
+
 int filtered_trace_make(const struct tool *tool, const struct tool_trace *trace,
 			const struct filtered_trace_job *job, struct filtered_trace *filtered)
 {
-	struct rewrite_survey survey = { .has_identity = true };
+	struct rewrite_survey survey;
 	struct block_filter *filter = NULL;
-	const int error = scan(tool, trace, job, &filter, &survey);
-	int status = TOOL_NO_RESULT, to = -1;
-	if (error) {
-		report_error(tool, trace, error);
-	} else if (filter->by_block && !survey.has_identity) {
-		tool_error(
-			tool,
-			"%s: %s: which block each free gives back is not recorded in it (msrec --identity=yes)",
-			trace->name,
-			job->query->n_threads     ? "--thread"
-			: job->query->n_lifetimes ? "--lifetime"
-						  : "--from");
-		status = TOOL_USAGE;
-	} else if ((to = file_unnamed()) < 0) {
-		tool_error(tool, "temporary file: %s", strerror(errno));
-	} else {
-		const struct rewrite_options options = {
-			.until = job->until_ms,
-			.drop = REMAPPER_INSTRUCTIONS | REMAPPER_STACKS | REMAPPER_MAPPINGS | REMAPPER_PAGES,
-			.filter = filter,
-			.temporary = true,
-			.left_out = job->left_out,
-		};
-		status = run(tool, trace, &options, survey.has_identity, to);
+	if (!look(trace, &survey)) {
+		report_error(tool, trace, MST_ERR_IO);
+		return TOOL_NO_RESULT;
+	}
+	int to = -1, status = filtered_trace_filter(tool, trace, job->query, job->until_ms,
+						    survey.has_identity, &filter);
+	if (status == TOOL_COMPLETE) {
+		to = file_unnamed();
+		status = write_filtered(tool, trace, job, filter, survey.has_identity, to);
 	}
 	if (tool_has_result(status)) {
-		notice_misses(tool, trace, filter);
+		filtered_trace_notice(tool, trace, filter);
 		filtered->all = filter->all;
 		filtered->passed = filter->passed;
 		if (!tool_open_fd(tool, &filtered->trace, trace->name, to))

@@ -6,13 +6,14 @@
 #ifndef ANALYZE_FILTERED_TRACE_H
 #define ANALYZE_FILTERED_TRACE_H
 
-#include "block_filter.h"
+#include "rewrite.h"
 #include "tool.h"
 
 struct filtered_trace_job {
 	const struct block_filter_query *query;
 	uint64_t until_ms; /* the new trace ends then; UINT64_MAX: where the trace ends */
-	bool left_out;     /* with the markers of left_out.h */
+	bool every_part; /* also what no section of a report reads: instructions, stack depths, mappings, pages */
+	bool left_out; /* with the markers of left_out.h */
 };
 
 struct filtered_trace {
@@ -26,5 +27,17 @@ struct filtered_trace {
  */
 int filtered_trace_make(const struct tool *tool, const struct tool_trace *trace,
 			const struct filtered_trace_job *job, struct filtered_trace *filtered);
+
+/*
+ * Makes the filter of such a trace, for a rewriting of one's own. `has_identity`: the trace says which block each free
+ * gives back. Returns TOOL_COMPLETE, or another tool_status after a message.
+ */
+int filtered_trace_filter(const struct tool *tool, const struct tool_trace *trace,
+			  const struct block_filter_query *query, uint64_t until_ms, bool has_identity,
+			  struct block_filter **filter);
+
+/* After the replay: notices about words that mean nothing in the trace. */
+void filtered_trace_notice(const struct tool *tool, const struct tool_trace *trace,
+			   const struct block_filter *filter);
 
 #endif

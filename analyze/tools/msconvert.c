@@ -8,6 +8,7 @@
 
 #include "block_sizes.h"
 #include "convert_options.h"
+#include "filtered_trace.h"
 #include "full_version.h"
 #include "imported.h"
 #include "massif_run.h"
@@ -230,6 +231,61 @@ static int write_results(struct convert_command *command, const struct tool_trac
 	return status;
 }
 
+static int write_format(struct convert_command *command, const struct tool_trace *trace,
+			const struct emitter *emitter, const char *name)
+{
+	if (is_massifs(emitter))
+		return write_results(command, trace, emitter);
+	if (settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
+		return profile_run(&command->tool, trace, emitter, &command->query, name);
+	return TOOL_USAGE;
+}
+
+/* ---- Filters ---- */
+
+/* Whether the blocks must be chosen before the format sees them. Profiles choose threads and modules by themselves. */
+static bool is_filtered_first(const struct convert_command *command, const struct emitter *emitter)
+{
+	const struct block_filter_query *q = &command->filter.query;
+	const bool profile = !is_massifs(emitter) && emitter->source != EMIT_EVENTS;
+	return q->n_functions || q->n_sizes || q->n_lifetimes || (!profile && (q->n_threads || q->n_modules));
+}
+
+static void choose_rows(struct convert_command *command)
+{
+	const struct block_filter_query *q = &command->filter.query;
+	command->query.filter = (struct profile_rows_filter){
+		.threads = q->threads,
+		.n_threads = q->n_threads,
+		.modules = q->modules,
+		.n_modules = q->n_modules,
+	};
+}
+
+static int write_filtered(struct convert_command *command, const struct tool_trace *trace,
+			  const struct emitter *emitter, const char *name)
+{
+	const struct filtered_trace_job job = {
+		.query = &command->filter.query,
+		.until_ms = UINT64_MAX,
+		.every_part = true,
+	};
+	struct filtered_trace filtered;
+	if (command->tool.args.settings.pages_as_heap) {
+		tool_error(&command->tool, "%s: not with " PAGES ", which counts no blocks",
+			   command->filter.words[0]);
+		return TOOL_USAGE;
+	}
+	const int status = filtered_trace_make(&command->tool, trace, &job, &filtered);
+	if (!tool_has_result(status))
+		return status;
+	filtered.trace.origin = trace->origin;
+	command->tool.noticed = true;
+	const int written = write_format(command, &filtered.trace, emitter, name);
+	tool_close(&filtered.trace);
+	return tool_has_result(written) ? status | written : written;
+}
+
 static int convert(struct convert_command *command, const struct tool_trace *trace)
 {
 	int status = TOOL_NO_RESULT;
@@ -238,10 +294,12 @@ static int convert(struct convert_command *command, const struct tool_trace *tra
 		return status;
 	const struct emitter *emitter = choose_emitter(command, name);
 	status = TOOL_USAGE;
-	if (emitter && is_massifs(emitter))
-		status = write_results(command, trace, emitter);
-	else if (emitter && settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
-		status = profile_run(&command->tool, trace, emitter, &command->query, name);
+	if (emitter && is_filtered_first(command, emitter)) {
+		status = write_filtered(command, trace, emitter, name);
+	} else if (emitter) {
+		choose_rows(command);
+		status = write_format(command, trace, emitter, name);
+	}
 	free(name);
 	return status;
 }
@@ -293,14 +351,17 @@ static int run_import(struct convert_command *command)
 static int run_trace_to_trace(struct convert_command *command)
 {
 	const struct profile_query *range = &command->query.profile;
-	const bool asked = command->embed_symbols || command->trace_option || command->profile_option;
+	const bool filters = command->filter.n_words;
+	const bool rewrites = command->trace_option || command->profile_option || filters;
+	const bool asked = command->embed_symbols || rewrites;
 	struct trace_to_trace job = {
 		.input = command->input,
 		.output = command->output,
 		.embed_symbols = command->embed_symbols,
-		.rewrites = !asked || command->trace_option || command->profile_option,
+		.rewrites = !asked || rewrites,
 		.from_fork = command->from_fork,
 		.options = command->rewrite,
+		.filter = filters ? &command->filter.query : NULL,
 	};
 	job.options.from = range->from;
 	job.options.until = range->until;
@@ -313,14 +374,14 @@ static int run_trace_to_trace(struct convert_command *command)
 /* False after a message: an option has no effect on a trace, or the range of time is empty. */
 static bool settle_trace(const struct convert_command *command)
 {
-	const char *foreign = command->query.one                ? "--value"
-			      : command->query.filter.n_threads ? "--thread"
-			      : command->query.filter.n_modules ? "--module"
-								: find_foreign(command, true, NULL);
+	const char *foreign = command->query.one ? "--value" : find_foreign(command, true, NULL);
 	if (strcmp(command->tool.args.settings.out_file, "-") != 0)
 		foreign = "--massif-out-file";
 	if (foreign)
 		tool_error(&command->tool, "%s: not with the format %s", foreign, TRACE);
+	else if (command->from && command->filter.n_words)
+		tool_error(&command->tool, "%s is for traces of msrec, not for what --from reads",
+			   command->filter.words[0]);
 	else if (command->from && command->profile_option)
 		tool_error(&command->tool, "%s is for traces of msrec, not for what --from reads",
 			   command->profile_option);
@@ -341,7 +402,7 @@ static int run(struct convert_command *command)
 		return run_import(command);
 	if (to_trace)
 		return run_trace_to_trace(command);
-	if (!tool_open(&command->tool, &trace, command->input))
+	if (!(command->filter.n_words ? tool_open_file : tool_open)(&command->tool, &trace, command->input))
 		return TOOL_NO_RESULT;
 	int status = convert(command, &trace);
 	tool_close(&trace);
@@ -366,8 +427,7 @@ int main(int argc, char **argv)
 	if (status == 0)
 		status = run(&command);
 	free(words);
-	free(command.threads);
-	free(command.modules);
+	filter_options_finish(&command.filter);
 	tool_finish(&command.tool);
 	return status;
 }

@@ -154,8 +154,7 @@ static int answer_questions(const struct report_command *command, const struct t
 {
 	const struct tool *tool = &command->tool;
 	struct tool replaying = *tool;
-	if (r->answer->filter)
-		replaying.verbosity = -1; /* the replay of all blocks has printed the notices */
+	replaying.noticed = r->answer->filter;
 	const int status = tool_replay(&replaying, trace, pass->observers, pass->n);
 	if (!tool_has_result(status))
 		return status;

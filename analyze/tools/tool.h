@@ -36,6 +36,7 @@ struct tool {
 	bool any_end;      /* no notice if the end of the process is unknown */
 	bool no_ends;      /* no notice how processes ended: the result says it */
 	bool no_stacks;    /* no result shows stacks, so no notice if they were cut */
+	bool noticed;      /* a replay of the whole trace has printed progress and notices */
 	struct args args;  /* Massif's options */
 	struct args *also; /* those of each --also */
 	size_t n_also;
@@ -87,6 +88,8 @@ struct tool_trace {
 
 /* "-" is standard input. False after a message: no readable trace. */
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path);
+/* The same, but what comes through a pipe is copied to a file without a name, which can be read more than once. */
+bool tool_open_file(const struct tool *tool, struct tool_trace *trace, const char *path);
 /* The same for a descriptor, which the trace owns even on failure. */
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd);
 void tool_close(struct tool_trace *trace);

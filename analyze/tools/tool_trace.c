@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cut_stacks.h"
+#include "file.h"
 #include "progress.h"
 #include "replay.h"
 
@@ -24,6 +25,39 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 	if (fd >= 0)
 		return tool_open_fd(tool, trace, is_stdin ? "standard input" : path, fd);
 	tool_error(tool, "%s: %s", path, strerror(errno));
+	return false;
+}
+
+/* Copies standard input to a file without a name. -1 with errno. */
+static int spool(void)
+{
+	uint8_t bytes[1 << 16];
+	ssize_t n;
+	const int fd = file_unnamed();
+	if (fd < 0)
+		return -1;
+	while ((n = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n > 0 && !file_write(fd, bytes, (size_t)n)) {
+			n = -1;
+			break;
+		}
+	}
+	if (n == 0 && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	const int error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+bool tool_open_file(const struct tool *tool, struct tool_trace *trace, const char *path)
+{
+	if (strcmp(path, "-") != 0 || lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0)
+		return tool_open(tool, trace, path);
+	const int fd = spool();
+	if (fd >= 0)
+		return tool_open_fd(tool, trace, "standard input", fd);
+	tool_input_error(tool, "standard input", errno);
 	return false;
 }
 
@@ -281,7 +315,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 			     struct observer **observers, size_t n)
 {
 	struct progress progress;
-	progress_begin(&progress, tool->name, trace->fd, tool->verbosity < 0);
+	progress_begin(&progress, tool->name, trace->fd, tool->verbosity < 0 || tool->noticed);
 	int result = mst_reader_parallel(trace->reader, tool_jobs(tool));
 	if (result == 0)
 		result = replay_run(trace->reader, observers, n, &progress);
@@ -293,6 +327,8 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	if (result == REPLAY_PARTIAL)
 		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
 			   replay_problem(trace->reader), progress.events, plural(progress.events));
+	if (tool->noticed)
+		return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
 	notice_sample(tool, trace);
 	notice_initial_state(tool, trace);
 	notice_cut_stacks(tool, trace);

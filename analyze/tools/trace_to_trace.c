@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "filtered_trace.h"
 #include "output_set.h"
 #include "replay.h"
 #include "symbolize.h"
@@ -129,12 +130,14 @@ static int copy_units(const struct tool *tool, const struct trace_to_trace *job,
 
 /* ---- Rewritten ---- */
 
-/* `again`: an earlier replay of the input has printed its notices. */
-static int rewrite(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
-		   int to, const struct rewrite_survey *survey, bool again)
+/* `again`: an earlier replay of the input has printed its notices. `filter` may be NULL. */
+static int rewrite_with(const struct tool *tool, const struct trace_to_trace *job,
+			const struct tool_trace *trace, int to, const struct rewrite_survey *survey,
+			struct block_filter *filter, bool again)
 {
 	struct rewrite_options options = job->options;
 	struct rewrite *rewriting;
+	options.filter = filter;
 	options.first = survey->has_fork ? survey->fork : 0;
 	options.first_ns = survey->has_fork ? survey->fork_ns : 0;
 	int error = rewrite_create(&rewriting, trace->reader, to, &options, survey->has_identity), status = 0;
@@ -151,6 +154,22 @@ static int rewrite(const struct tool *tool, const struct trace_to_trace *job, co
 	if (error)
 		report_error(tool, trace->name, error);
 	return error ? (int)TOOL_NO_RESULT : status;
+}
+
+static int rewrite(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
+		   int to, const struct rewrite_survey *survey, bool again)
+{
+	struct block_filter *filter = NULL;
+	int status = TOOL_COMPLETE;
+	if (job->filter)
+		status = filtered_trace_filter(tool, trace, job->filter, job->options.until,
+					       survey->has_identity, &filter);
+	if (status == TOOL_COMPLETE)
+		status = rewrite_with(tool, job, trace, to, survey, filter, again);
+	if (filter && tool_has_result(status))
+		filtered_trace_notice(tool, trace, filter);
+	block_filter_destroy(filter);
+	return status;
 }
 
 /* ---- The run ---- */

@@ -15,7 +15,8 @@ struct trace_to_trace {
 	bool embed_symbols;
 	bool rewrites; /* applies `options`; else embed_symbols must be set, and the units stay as they are */
 	bool from_fork;                 /* begins at the fork of a forked child, with its initial state */
-	struct rewrite_options options; /* but `first` */
+	struct rewrite_options options; /* but `first` and `filter` */
+	const struct block_filter_query *filter; /* of the blocks that are written; NULL: all */
 };
 
 /* Prints the problem; returns an enum tool_status. */

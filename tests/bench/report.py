@@ -26,6 +26,8 @@ from days import MILLION, Run, generate, record           # noqa: E402
 from harness import Build, Scratch                        # noqa: E402
 
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "functions", "errors")
+# All blocks pass, few do; names of all functions; threads; lifetimes, for which each record is read twice.
+FILTERS = ("--size=1-", "--size=64k-", "--function=*", "--thread=*", "--lifetime=-100calls", "--lifetime=10s-")
 
 
 def shown(seconds):
@@ -72,9 +74,9 @@ def long_table(build, folder, events):
     generate(build, model, trace, events)
     lines = [f"{events:,} calls with the statistics of cc1plus, in {os.path.getsize(trace) / MILLION:.0f} MB.", "",
              "| section | CPU, s | wall, s | M calls/s | MiB |", "|---|--:|--:|--:|--:|"]
-    for section in SECTIONS:
-        run = Run([build.file("analyze/msreport"), "-q", section, trace])
-        lines.append(f"| {section} | {run.cpu:.1f} | {run.wall:.1f} | {events / run.wall / MILLION:.0f} | "
+    for words in [[section] for section in SECTIONS] + [["peak", option] for option in FILTERS]:
+        run = Run([build.file("analyze/msreport"), "-q", *words, trace])
+        lines.append(f"| {' '.join(words)} | {run.cpu:.1f} | {run.wall:.1f} | {events / run.wall / MILLION:.0f} | "
                      f"{run.mib:.0f} |")
         print(lines[-1], file=sys.stderr, flush=True)
     os.unlink(trace)

@@ -73,6 +73,11 @@ t msconvert --to=folded --from=501 T
 t msconvert --to=folded --until=18446744073709551617 T
 t msconvert --to=folded --thread=-1 T
 t msconvert --to=folded --thread=99 --module='none*' --symbols=nowhere T
+t msconvert --to=folded --size=1k- --function=nothing T
+t msconvert --to=folded --size=64-1k --value=alloc_objects T
+t msconvert --to=folded --lifetime=1s T
+t msconvert --to=trace --thread=-1 -o x.zst T
+t msconvert --to=massif --pages-as-heap --size=1k- T
 t msconvert --to=folded -o T T
 t msconvert --to=folded -o none/x T
 t msconvert --to=folded cut

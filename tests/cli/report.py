@@ -218,6 +218,34 @@ class Tests:
             for member in ("calls", "temporary", "freed", "life_calls_p50", "life_calls_p99"):
                 assert row[member] == whole[row["id"]][member], (member, row, whole[row["id"]])
 
+    def test_filters_of_msconvert(self):
+        """A filtered trace, and each format of filtered blocks, has the figures of msreport's filtered answer."""
+        msconvert, small = self.build.file("analyze/msconvert"), os.path.join(self.folder, "small.zst")
+
+        def convert(*words, trace=self.python):
+            done = subprocess.run([msconvert, "-q", "-o", "-", *words, trace], capture_output=True, check=False)
+            assert done.returncode == 0, (words, done.stderr)
+            return done.stdout
+        for options in (["--size=1k-"], ["--function=_Py*", "--lifetime=5ms-"], ["--module=libc.so*", "--thread=*"]):
+            with open(small, "wb") as file:
+                file.write(convert("--to=trace", *options))
+            passed = self.filtered(self.python, *options)
+            overview = self.answer(small)["overview"]
+            assert passed == (overview["calls"], overview["bytes"]) and passed[0], (options, passed, overview)
+            assert self.profile(self.python, *options) == passed, options
+            again = os.path.join(self.folder, "again.zst")
+            with open(again, "wb") as file:
+                file.write(convert("--to=trace", *options, trace=small))
+            # A block that was allocated as a realloc's second half is now a first one.
+            if "--lifetime" not in options[-1]:
+                assert self.profile(again) == passed, options
+            for to in ("ndjson", "massif", "memusage", "heaptrack", "dhat", "speedscope", "callgrind", "csv-rss"):
+                assert convert(f"--to={to}", *options) == convert(f"--to={to}", trace=small), (to, options)
+        with open(self.python, "rb") as file:
+            piped = subprocess.run([msconvert, "-q", "--to=folded", "--size=1k-", "-"], input=file.read(),
+                                   stdout=subprocess.PIPE, check=True).stdout
+        assert piped == convert("--to=folded", "--size=1k-") != convert("--to=folded")
+
     def test_filters_of_growth(self):
         """Allocated after one moment and live at another: growth says so by itself, and leaks of what passes."""
         end = self.answer(self.python)["overview"]["duration_ns"] // 1000000

@@ -72,3 +72,6 @@ complete -c msconvert -l value -x -a 'inuse_bytes inuse_objects alloc_bytes allo
 complete -c msconvert -l until -x -d 'Leave out what happened later'
 complete -c msconvert -l thread -x -d 'Only what this thread allocated'
 complete -c msconvert -l module -r -F -d 'Only stacks with code in such a module'
+complete -c msconvert -l function -x -d 'Only stacks with such a function'
+complete -c msconvert -l size -x -d 'Only blocks of so many bytes'
+complete -c msconvert -l lifetime -x -d 'Only blocks that lived so long'
