@@ -302,9 +302,10 @@ static bool single_call_passes(struct block_filter *f, const struct mst_kind *ki
 {
 	if (is_allocation(kinds[e->kind].op))
 		return !f->lives && call_passes(f, e->kind, e->thread, e->time);
+	/* Which block of the kind it was isn't known any more, so the call stands for it. */
 	if (kinds[e->kind].op == MST_OP_FREED_BEFORE)
-		return f->again =
-			       !f->by_block && e->old_kind != MST_NONE && block_filter_kind(f, e->old_kind);
+		return f->again = !f->lives && e->old_kind != MST_NONE &&
+				  call_passes(f, e->old_kind, e->thread, e->time);
 	return true;
 }
 

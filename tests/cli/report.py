@@ -159,6 +159,9 @@ class Tests:
         double = errors("double")
         assert double["double_frees"] == 1 and [row["size"] for row in double["errors"]
                                                 if row["error"] == "double free"] == [1234], double
+        for option, n in (("--size=1234", 1), ("--thread=*", 1), ("--size=1-9", 0), ("--lifetime=0-", 0)):
+            filtered = self.answer("errors", option, os.path.join(self.folder, "double.zst"))["errors"]
+            assert filtered["double_frees"] == n, (option, filtered)
         assert errors("never")["unknown_blocks"] >= 1
         fails = errors("fails")
         assert {"overflow", "failed", "bad alignment"} <= {row["error"] for row in fails["errors"]}, fails
