@@ -9,7 +9,7 @@
 #include "output_set.h"
 #include "written.h"
 
-/* The two results must differ, and be no trace. 0 or an exit status after a message. */
+/* The page and an answer beside it must differ, and be no trace. 0 or an exit status after a message. */
 static int check_names(const struct report_command *command, const struct tool_trace *trace)
 {
 	const struct tool *tool = &command->tool;
@@ -20,7 +20,7 @@ static int check_names(const struct report_command *command, const struct tool_t
 		return TOOL_USAGE;
 	}
 	int status = output_set_add(&set, tool, trace->origin, command->html);
-	if (!status)
+	if (!status && command->n_sections)
 		status = output_set_add(&set, tool, trace->origin, answer);
 	output_set_finish(&set);
 	return status;

@@ -300,7 +300,6 @@ static error_t add_word(struct report_command *command, struct argp_state *state
 	return add_input(command, word);
 }
 
-/* The trace is there; without a section the first one is meant. */
 /* Several traces have one answer, which is no section's. */
 static void check_several(const struct report_command *command, struct argp_state *state)
 {
@@ -308,6 +307,8 @@ static void check_several(const struct report_command *command, struct argp_stat
 		return;
 	if (command->filter.n_words || command->from || command->until)
 		argp_error(state, "options that choose blocks are about one trace");
+	if (command->html)
+		argp_error(state, "--html is about one trace");
 	for (size_t i = 0; i < command->n_inputs; i++) {
 		if (strcmp(command->inputs[i], "-") == 0)
 			argp_error(state, "standard input is one trace, and cannot be one of several");
@@ -322,6 +323,7 @@ static void check_several(const struct report_command *command, struct argp_stat
 	}
 }
 
+/* The trace is there; without a section the first one is meant. */
 static error_t end_words(struct report_command *command, struct argp_state *state)
 {
 	if (!command->input)
