@@ -10,7 +10,7 @@
 /* Cells that are kept: 64 MiB. Tests with MSREC_CHECK=1 reach the limit soon. */
 static size_t most_cells(void)
 {
-	return check_wanted() ? 64 : (size_t)2 << 20;
+	return check_wanted() ? 200 : (size_t)2 << 20;
 }
 
 void crossings_finish(struct crossings *c)
