@@ -625,10 +625,10 @@ function bandsOf(model) {
 	const guessed = begins.length === threads.length - 1 ? [model.border[0], ...begins] : [];
 	const bands = threads.map((thread, i) => ({
 		name: threadName(thread, i),
-		from: thread.start ?? guessed[i] ?? model.border[0],
+		from: thread.start ?? guessed[i],
 		until: thread.end ?? model.border[model.bucketCount],
 	}));
-	if (bands.length < 2) return [];
+	if (bands.length < 2 || bands.some((band) => band.from === undefined)) return [];
 	if (bands.length <= MOST_BANDS) return bands;
 	const rest = bands.slice(MOST_BANDS - 1);
 	const name = `${count(rest.length)} more threads`;

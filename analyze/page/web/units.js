@@ -7,6 +7,14 @@ const TIME = ["ns", "us", "ms", "s"];
 const RATE = ["/s", "k/s", "M/s", "G/s"];
 const MANY = ["", "k", "M", "G", "T"];
 
+// As printf(3) rounds: exact halves, which are halves in binary, to the even digit.
+function fixed(value, decimals) {
+	const text = value.toFixed(decimals);
+	const half = Number.isInteger(value * 2 ** (decimals + 1)) && !Number.isInteger(value * 2 ** decimals);
+	if (!half || Number(text.at(-1)) % 2 === 0) return text;
+	return (Number(text) - Math.sign(value) / 10 ** decimals).toFixed(decimals);
+}
+
 // Divides by `step` until the figure rounds to less than that; three digits and a unit.
 function scaled(value, step, units) {
 	let i = 0;
@@ -15,7 +23,7 @@ function scaled(value, step, units) {
 		i++;
 	}
 	const decimals = i === 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-	return `${value.toFixed(decimals)} ${units[i]}`.trimEnd();
+	return `${fixed(value, decimals)} ${units[i]}`.trimEnd();
 }
 
 let decimal = false;
@@ -52,24 +60,23 @@ export function change(n) {
 	return (n < 0 ? "-" : "+") + bytes(Math.abs(n));
 }
 
-export function seconds(s) {
-	if (!(s > 0)) return "0 s";
-	const ns = s * 1e9,
-		whole = Math.floor(ns / 1e9);
+export function nanoseconds(ns) {
+	if (!(ns > 0)) return "0 s";
+	const whole = Math.floor(ns / 1e9);
 	if (whole < 120) return scaled(ns, 1000, TIME);
 	if (whole < 7200) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
 	return `${Math.floor(whole / 3600)} h ${two(Math.floor(whole / 60) % 60)} min`;
 }
 
-export function nanoseconds(ns) {
-	return seconds(ns / 1e9);
+export function seconds(s) {
+	return nanoseconds(s * 1e9);
 }
 
 export function share(part, whole = 1) {
 	const percent = whole > 0 ? (part / whole) * 100 : 0;
 	if (percent > 0 && percent < 1) return "<1 %";
 	if (percent > 99 && percent < 100) return ">99 %";
-	return `${percent.toFixed(0)} %`;
+	return `${fixed(percent, 0)} %`;
 }
 
 export function rate(n, s) {
