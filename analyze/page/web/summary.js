@@ -72,7 +72,9 @@ function startOf(ns) {
 // What the file is, and what it leaves out.
 export function footer(model) {
 	const { recorder, notes = [] } = model.meta.page ?? {};
-	const said = [...notes, recorder ? `Recorded by ${recorder}.` : null, "This file connects to nothing."];
+	const above = sections(model).overview?.notes ?? [];
+	const by = recorder ? `Recorded by ${recorder}.` : null;
+	const said = [...notes.filter((note) => !above.includes(note)), by, "This file connects to nothing."];
 	return h("footer", { class: "soft" }, said.filter(Boolean).join(" "));
 }
 

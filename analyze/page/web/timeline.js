@@ -136,7 +136,7 @@ export function timeline(model, state) {
 				svg("line", { class: "mark", x1: x(mark.time), x2: x(mark.time), y1: PINS, y2: axisTop }),
 			),
 		);
-		keys.tellRate(mostCalls);
+		keys.tellRate(rates.reduce((most, now) => Math.max(most, now), 0));
 		fill(pins, clusters([...facts.marks, ...facts.steps, facts.peak]).map(pin));
 	}
 
@@ -681,9 +681,9 @@ function keysOf(model, state) {
 			h(
 				"span",
 				{},
-				"Drag: a range. Click: a moment. Figures are exact: both snap to one of ",
-				count(model.bucketCount + 1),
-				" borders.",
+				"Drag: a range. Click: a moment. ",
+				model.meta.page?.sample_bytes ? "Figures are estimates of a sample" : "Figures are exact",
+				`: both snap to one of ${count(model.bucketCount + 1)} borders.`,
 			),
 		),
 		shows,
