@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "finished_files.h"
+#include "first_lines.h"
 #include "messages.h"
 #include "printable.h"
 #include "shell_word.h"
@@ -32,6 +33,8 @@ static void print_program(const struct finished_file *file, const struct capture
 			capture->exact && capture->pages ? "msreplay --pages-as-heap=yes" : "msreport", word);
 	fputc('\n', stderr);
 	messages_print_file(file->path, file->events, file->lost, file->bytes);
+	if (strcmp(file->path, REPORT_STREAM) != 0 && !(capture->exact && capture->pages))
+		first_lines_print(file->path);
 	free(program);
 	free(word);
 }

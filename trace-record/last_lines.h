@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What msrec says at the end of a run: one line for all traces but one, what the program did and which command comes next, its
- * file, and at last, if so, that the program was only a wrapper of what it ran.
+ * file, the sites that hold its peak (first_lines.h), and at last, if so, that the program was only a wrapper of what it ran.
  */
 #ifndef TRACE_RECORD_LAST_LINES_H
 #define TRACE_RECORD_LAST_LINES_H

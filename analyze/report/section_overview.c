@@ -313,3 +313,30 @@ const struct report_section section_overview = {
 	.needs = NEEDS_TIMELINE | NEEDS_TEMPORARIES,
 	.write = write_overview,
 };
+
+/* ---- The end of a recording ---- */
+
+/* What msrec's last lines do not say. Figures are for scripts. */
+static void write_brief(struct report *r)
+{
+	const struct report_totals t = report_totals(r, r->profile);
+	struct groups groups;
+	answer_section(r->answer, "brief", NULL);
+	answer_fact(r->answer, "duration_ns", NULL, ANSWER_NS, r->end_ns - r->begin_ns);
+	answer_fact(r->answer, "peak_bytes", NULL, ANSWER_BYTES, t.then_bytes);
+	answer_fact(r->answer, "peak_blocks", NULL, ANSWER_COUNT, t.then_blocks);
+	answer_fact(r->answer, "end_bytes", NULL, ANSWER_BYTES, t.end_bytes);
+	answer_fact(r->answer, "end_blocks", NULL, ANSWER_COUNT, t.end_blocks);
+	answer_fact(r->answer, "bytes", NULL, ANSWER_BYTES, t.bytes);
+	answer_fact(r->answer, "calls", NULL, ANSWER_COUNT, t.calls);
+	if (report_groups(r, r->profile, &groups, BY_SITE, ORDER_THEN)) {
+		write_largest(r, &groups, "peak_sites", "What holds the peak", ORDER_THEN, t.then_bytes);
+		groups_finish(&groups);
+	}
+}
+
+const struct report_section section_brief = {
+	.name = "brief",
+	.help = "what holds the peak, in the few lines that msrec shows at its end",
+	.write = write_brief,
+};

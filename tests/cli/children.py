@@ -198,11 +198,12 @@ class Tests:
     # ---- the last lines ----
 
     def said(self, *words):
-        """The lines on stderr, without the name in front."""
+        """The lines on stderr, without the name in front and without what msreport says (first_lines.py)."""
         r = self.run(*words)
         lines = r.stderr.splitlines()
         assert all(line.startswith("msrec: ") for line in lines), r.stderr
-        return [line.removeprefix("msrec: ") for line in lines]
+        lines = [line.removeprefix("msrec: ") for line in lines]
+        return [line for line in lines if not re.match(r"What holds| *bytes  | *[\d.]+ ([KMG]i)?B  ", line)]
 
     def check_program(self, line, program, trace):
         """The figures are those of the trace."""

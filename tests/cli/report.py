@@ -25,7 +25,7 @@ except ImportError:
     jsonschema = None
 
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "libraries", "functions",
-            "lines", "errors", "rss")
+            "lines", "errors", "rss", "brief")
 
 
 def strict(schema):
