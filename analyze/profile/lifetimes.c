@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "block_map.h"
+#include "block_numbers.h"
 #include "check.h"
 #include "identity.h"
 #include "sample_weight.h"
@@ -30,11 +30,9 @@ struct lifetimes {
 	struct observer observer;
 	struct place *places; /* by stack */
 	uint32_t n_places;
-	struct block_map live; /* by block index: its index in `births` */
-	struct birth *births;
-	uint32_t n_births, room_births;
-	uint32_t *unused; /* free entries of `births` */
-	uint32_t n_unused;
+	struct block_numbers live;
+	struct birth *births; /* by number of a block */
+	uint32_t room_births;
 	uint64_t bytes, shares; /* live */
 	uint64_t best, mark;
 	uint64_t now_ns, peak_ns;
@@ -83,18 +81,6 @@ static struct place *touch(struct lifetimes *l, uint32_t stack)
 	return place;
 }
 
-static bool reserve_births(struct lifetimes *l)
-{
-	if (l->n_unused || l->n_births < l->room_births)
-		return true;
-	uint32_t room = l->room_births, room_unused = room;
-	if (!array_reserve(&l->births, l->n_births, &room, sizeof(*l->births)) ||
-	    !array_reserve(&l->unused, l->n_births, &room_unused, sizeof(*l->unused)))
-		return false;
-	l->room_births = room;
-	return true;
-}
-
 /* A block of the kind is live at a place from now on. */
 static void add(struct lifetimes *l, uint32_t stack, uint32_t kind)
 {
@@ -133,15 +119,14 @@ static void note_peak(struct lifetimes *l)
 
 static bool come(struct lifetimes *l, const struct mst_event *event)
 {
-	if (!reserve_births(l))
-		return false;
 	const uint32_t stack = l->kinds[event->kind].stack;
-	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
-	assert(number < l->n_births && l->n_births <= l->room_births);
+	const uint32_t number = block_numbers_give(&l->live);
+	if (!array_reserve(&l->births, number, &l->room_births, sizeof(*l->births)))
+		return false;
 	l->births[number] = (struct birth){ l->now_ns, event->kind, stack };
 	add(l, stack, event->kind);
 	note_peak(l);
-	return block_map_put(&l->live, event->index, number);
+	return true;
 }
 
 static void end_life(struct lifetimes *l, const struct birth *birth)
@@ -153,11 +138,8 @@ static void end_life(struct lifetimes *l, const struct birth *birth)
 /* Finds the block that the event frees or resizes. False: it was never seen being allocated. */
 static bool take_old(struct lifetimes *l, const struct mst_event *event, uint32_t *number)
 {
-	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
-	    !block_map_take(&l->live, event->old_index, number))
-		return false;
-	assert(*number < l->n_births && l->n_unused < l->n_births);
-	return true;
+	return l->kinds[event->old_kind].op != MST_OP_UNKNOWN &&
+	       block_numbers_take(&l->live, event->old_index, number);
 }
 
 static void leave(struct lifetimes *l, const struct mst_event *event)
@@ -169,7 +151,6 @@ static void leave(struct lifetimes *l, const struct mst_event *event)
 	subtract(l, birth->stack, birth->kind);
 	end_life(l, birth);
 	birth->kind = MST_NONE;
-	l->unused[l->n_unused++] = number;
 }
 
 /* The block lives on at its place. A sample has its two sizes independently of each other, so there a new one comes. */
@@ -180,12 +161,15 @@ static bool resize(struct lifetimes *l, const struct mst_event *event)
 		leave(l, event);
 	if (l->mean || !take_old(l, event, &number))
 		return come(l, event);
+	const uint32_t same = block_numbers_give(&l->live);
 	struct birth *birth = &l->births[number];
+	assert(same == number);
+	(void)same;
 	subtract(l, birth->stack, birth->kind);
 	birth->kind = event->kind;
 	add(l, birth->stack, birth->kind);
 	note_peak(l);
-	return block_map_put(&l->live, event->index, number);
+	return true;
 }
 
 /* False: no memory. */
@@ -217,7 +201,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	mst_reader_stacks(reader, &n_stacks);
 	if (chunk_lacks_identity(chunk))
 		return MST_ERR_IDENTITY;
-	if (!reserve_places(l, n_stacks))
+	if (!reserve_places(l, n_stacks) || !block_numbers_begin(&l->live, chunk))
 		return MST_ERR_NOMEM;
 	while (mst_cursor_next(&cursor, &event)) {
 		l->now_ns = event.time << mst_reader_time_shift(reader);
@@ -248,7 +232,7 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 	assert(!check_wanted() || is_sound(l));
 	if (end && end->time_ns > l->now_ns)
 		l->now_ns = end->time_ns;
-	for (uint32_t i = 0; i < l->n_births; i++) {
+	for (uint32_t i = 0; i < l->live.n; i++) {
 		if (l->births[i].kind != MST_NONE)
 			end_life(l, &l->births[i]);
 	}
@@ -270,10 +254,9 @@ void lifetimes_destroy(struct lifetimes *l)
 {
 	if (!l)
 		return;
-	block_map_finish(&l->live);
+	block_numbers_finish(&l->live);
 	free(l->places);
 	free(l->births);
-	free(l->unused);
 	free(l);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "block_map.h"
+#include "block_numbers.h"
 #include "identity.h"
 #include "index_map.h"
 #include "left_out.h"
@@ -17,7 +17,6 @@ struct birth {
 	uint64_t calls, bytes; /* allocated by then, itself included */
 	uint64_t thread_calls; /* of the first block's thread, itself included */
 	uint64_t first_size;
-	uint32_t first_thread;
 	uint32_t resizes; /* length of the chain */
 	uint32_t thread;
 	uint32_t life; /* NO_LIFE: the entry is free */
@@ -55,11 +54,9 @@ struct lives {
 	struct index_map pair_of; /* allocating thread << 32 | freeing thread */
 	uint64_t widths[LIVES_WIDTHS][LIVES_WIDTHS];
 
-	struct block_map map; /* by block index: its index in `births` */
-	struct birth *births;
-	uint32_t n_births, room_births;
-	uint32_t *unused; /* free entries of `births` */
-	uint32_t n_unused;
+	struct block_numbers live;
+	struct birth *births; /* by number of a block */
+	uint32_t room_births;
 
 	struct subject *subjects; /* by token of the present chunk */
 	uint32_t room_subjects;
@@ -87,18 +84,6 @@ static uint32_t number_of(struct lives *l, uint32_t stack)
 		l->numbers[stack] = ++l->n;
 	}
 	return l->numbers[stack] - 1;
-}
-
-static bool reserve_births(struct lives *l)
-{
-	if (l->n_unused || l->n_births < l->room_births)
-		return true;
-	uint32_t room = l->room_births, room_unused = room;
-	if (!array_reserve(&l->births, l->n_births, &room, sizeof(*l->births)) ||
-	    !array_reserve(&l->unused, l->n_births, &room_unused, sizeof(*l->unused)))
-		return false;
-	l->room_births = room;
-	return true;
 }
 
 static bool find_pair(struct lives *l, uint32_t allocated_by, uint32_t freed_by)
@@ -139,8 +124,7 @@ struct place {
 	const struct mst_chunk *chunk;
 	unsigned time_shift;
 	uint32_t record, stamp, run, freed;
-	uint32_t next_stamp, next_run; /* records at which the time, the thread change */
-	uint64_t index;                /* of the next allocated block */
+	uint32_t next; /* record at which the time or the thread changes */
 	uint64_t now_ns;
 	uint32_t thread;
 };
@@ -151,33 +135,30 @@ static uint64_t calls_of(const struct lives_thread *thread)
 	return thread->calls + thread->left_out;
 }
 
+/* Makes the entry of the next block. Of a realloc, `before` is the entry of its old block, maybe the same; or NULL. */
 static bool add_birth(struct lives *l, const struct place *at, const struct subject *s,
 		      const struct birth *before)
 {
-	if (!reserve_births(l))
-		return false;
+	const uint32_t number = block_numbers_give(&l->live);
 	/* What comes after blocks of the initial state isn't known, so none of them is temporary. */
-	const uint64_t thread_calls =
-		calls_of(&l->threads[at->thread]) - (at->chunk->initial ? l->allowed + 1 : 0);
-	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
-	struct birth *birth = &l->births[number];
-	assert(number < l->n_births && l->n_births <= l->room_births);
+	const uint64_t unknown_calls = at->chunk->initial ? l->allowed + 1 : 0;
+	struct birth birth = {
+		.time_ns = at->now_ns,
+		.calls = l->calls,
+		.bytes = l->bytes,
+		.thread_calls = calls_of(&l->threads[at->thread]) - unknown_calls,
+		.first_size = s->size,
+	};
 	if (before) {
-		*birth = *before;
-		birth->resizes++;
-	} else {
-		*birth = (struct birth){
-			.time_ns = at->now_ns,
-			.calls = l->calls,
-			.bytes = l->bytes,
-			.thread_calls = thread_calls,
-			.first_size = s->size,
-			.first_thread = at->thread,
-		};
+		birth = *before;
+		birth.resizes++;
 	}
-	birth->thread = at->thread;
-	birth->life = s->life;
-	return block_map_put(&l->map, at->index, number);
+	birth.thread = at->thread;
+	birth.life = s->life;
+	if (!array_reserve(&l->births, number, &l->room_births, sizeof(*l->births)))
+		return false;
+	l->births[number] = birth;
+	return true;
 }
 
 /* `before`: of the block which a realloc replaced, or NULL. */
@@ -199,27 +180,24 @@ static bool add_block(struct lives *l, struct place *at, const struct subject *s
 	thread->live_bytes += s->size;
 	if (thread->live_bytes > thread->most_bytes)
 		thread->most_bytes = thread->live_bytes;
-	const bool fine = add_birth(l, at, s, before);
-	at->index++;
-	return fine;
+	return add_birth(l, at, s, before);
 }
 
-/* Takes out the block of the next FREE or OUT record; false: it is unknown. */
-static bool take_block(struct lives *l, struct place *at, const struct subject *s, struct birth *birth)
+/* Takes out the block of the next FREE or OUT record. The entry holds until the next allocation; NULL: unknown. */
+static const struct birth *take_block(struct lives *l, struct place *at, const struct subject *s)
 {
 	const uint64_t block = at->freed < at->chunk->n_freed ? at->chunk->freed[at->freed] : UINT64_MAX;
 	uint32_t number;
 	at->freed++;
-	if (s->life == NO_LIFE || !block_map_take(&l->map, block, &number))
-		return false;
-	assert(number < l->n_births && l->n_unused < l->n_births && l->births[number].life != NO_LIFE);
-	*birth = l->births[number];
-	l->births[number].life = NO_LIFE;
-	l->unused[l->n_unused++] = number;
+	if (s->life == NO_LIFE || !block_numbers_take(&l->live, block, &number))
+		return NULL;
+	struct birth *birth = &l->births[number];
+	assert(birth->life != NO_LIFE);
+	birth->life = NO_LIFE;
 	struct lives_thread *owner = &l->threads[birth->thread];
 	owner->live_blocks--;
 	owner->live_bytes -= s->size;
-	return true;
+	return birth;
 }
 
 /* A free's effect on the stack that allocated the block. */
@@ -257,13 +235,13 @@ static void count_for_heaptrack(struct lives *l, const struct subject *s)
 static bool free_block(struct lives *l, struct place *at, const struct subject *s)
 {
 	struct lives_thread *thread = &l->threads[at->thread];
-	struct birth birth;
 	count_for_heaptrack(l, s);
 	thread->frees += s->life != NO_LIFE;
-	if (!take_block(l, at, s, &birth))
+	const struct birth *birth = take_block(l, at, s);
+	if (!birth)
 		return true;
-	thread->foreign += birth.thread != at->thread;
-	return count_pair(l, birth.thread, at->thread, s->size) && end_life(l, at, s, &birth);
+	thread->foreign += birth->thread != at->thread;
+	return count_pair(l, birth->thread, at->thread, s->size) && end_life(l, at, s, birth);
 }
 
 static void leave_out(struct lives *l, const struct place *at, const struct subject *s)
@@ -294,12 +272,11 @@ static void count_resize(struct life *life, const struct birth *from, const stru
 static bool resize_block(struct lives *l, struct place *at, const struct subject *before,
 			 const struct subject *s)
 {
-	struct birth from;
 	count_for_heaptrack(l, before);
-	const bool known = take_block(l, at, before, &from);
-	if (known)
-		count_resize(&l->items[s->life], &from, before, s);
-	return add_block(l, at, s, known ? &from : NULL);
+	const struct birth *from = take_block(l, at, before);
+	if (from)
+		count_resize(&l->items[s->life], from, before, s);
+	return add_block(l, at, s, from);
 }
 
 /* ---- The observer ---- */
@@ -350,10 +327,11 @@ static void arrive(struct place *at)
 	const struct mst_chunk *c = at->chunk;
 	while (at->stamp < c->n_stamps && c->stamps[at->stamp].record <= at->record)
 		at->now_ns = c->stamps[at->stamp++].time << at->time_shift;
-	at->next_stamp = at->stamp < c->n_stamps ? c->stamps[at->stamp].record : UINT32_MAX;
 	while (at->run < c->n_runs && c->runs[at->run].record <= at->record)
 		at->thread = c->runs[at->run++].thread;
-	at->next_run = at->run < c->n_runs ? c->runs[at->run].record : UINT32_MAX;
+	at->next = at->run < c->n_runs ? c->runs[at->run].record : UINT32_MAX;
+	if (at->stamp < c->n_stamps && c->stamps[at->stamp].record < at->next)
+		at->next = c->stamps[at->stamp].record;
 }
 
 /* Accounts for the call that begins with the record. */
@@ -391,13 +369,12 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	struct place at = {
 		.chunk = chunk,
 		.time_shift = mst_reader_time_shift(reader),
-		.index = chunk->first_alloc,
 	};
 	l->lacks_identity |= chunk_lacks_identity(chunk);
-	if (!reserve(l, reader) || !find_subjects(l, reader, chunk))
+	if (!reserve(l, reader) || !find_subjects(l, reader, chunk) || !block_numbers_begin(&l->live, chunk))
 		return MST_ERR_NOMEM;
 	for (; at.record < chunk->n_records; at.record++) {
-		if (at.record >= at.next_stamp || at.record >= at.next_run)
+		if (at.record >= at.next)
 			arrive(&at);
 		if (at.now_ns >= l->end_before_ns)
 			break;
@@ -412,7 +389,7 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct lives *l = (struct lives *)observer;
 	(void)reader;
-	for (uint32_t i = 0; i < l->n_births; i++) {
+	for (uint32_t i = 0; i < l->live.n; i++) {
 		const struct birth *birth = &l->births[i];
 		if (birth->life == NO_LIFE)
 			continue;
@@ -455,9 +432,8 @@ void lives_destroy(struct lives *l)
 	free(l->threads);
 	free(l->pairs);
 	index_map_finish(&l->pair_of);
-	block_map_finish(&l->map);
+	block_numbers_finish(&l->live);
 	free(l->births);
-	free(l->unused);
 	free(l->subjects);
 	free(l);
 }
