@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A headless Chromium for tests of the page: opens a file, sees its console and its requests."""
 
+import base64
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ except ImportError:
     webdriver = Keys = None
 
 WAIT = 60               # s
+TALLEST = 2400          # pixels of a picture
 OWN = ("file:", "data:", "blob:", "about:", "chrome:")      # addresses that leave no machine
 OPTIONS = ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "no-first-run", "disable-sync",
            "disable-background-networking", "disable-component-update", "disable-extensions", "lang=en-US",
@@ -114,8 +116,13 @@ class Browser:
         return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
 
     def shot(self, path):
+        """A picture of the page, as far as it goes in TALLEST pixels."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        self.driver.save_screenshot(path)
+        width, height = self.run("return [innerWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, TALLEST), "scale": 1}
+        done = self.command("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(done["data"]))
 
     def look(self):
         """Reads the browser's logs: lines of the console, and addresses that were asked for."""

@@ -2,6 +2,7 @@
 // Sizes of blocks: a histogram by powers of two, the commonest sizes, and how long blocks of which size live.
 import { fill, h } from "./dom.js";
 import { Grid } from "./grid.js";
+import { heatTable } from "./heat.js";
 import { figure, shareBar } from "./cells.js";
 import { bytes, count, many, share } from "./units.js";
 
@@ -10,12 +11,6 @@ const COUNTED = [
 	{ id: "bytes", title: "Bytes allocated", format: bytes },
 	{ id: "peak_bytes", title: "Bytes at the peak", format: bytes },
 ];
-export const LEVELS = 5;
-
-// 0 for nothing, then 1 to LEVELS by the logarithm.
-export function level(value, most) {
-	return value > 0 ? Math.max(1, Math.ceil((LEVELS * Math.log1p(value)) / Math.log1p(most))) : 0;
-}
 
 function sizeClass({ from, to }) {
 	return from === to ? bytes(from) : `${bytes(from)} … ${bytes(to)}`;
@@ -71,58 +66,24 @@ function histogram(classes, counted) {
 	);
 }
 
-// Lifetimes down, sizes across. A cell's colour is the logarithm of its figure.
 function heatMap(classes) {
 	const lived = classes.filter((each) => each.lives?.some((n) => n > 0));
 	if (!lived.length)
 		return h("p", { class: "about" }, "Lifetimes aren't known of this trace, or nothing was freed.");
-	const rows = Math.max(...lived.map((each) => each.lives.length));
-	const most = Math.max(...lived.flatMap((each) => each.lives));
-	return h(
-		"div",
-		{ class: "wide", role: "region", tabindex: 0, "aria-label": "Lifetimes by size" },
-		h(
-			"table",
-			{ class: "heat" },
-			h(
-				"caption",
-				{},
-				"Freed blocks by lifetime in calls (down) and size (across); darker is more, by the logarithm",
-			),
-			h(
-				"thead",
-				{},
-				h(
-					"tr",
-					{},
-					h("th", { scope: "col" }, "Life \\ size"),
-					lived.map((each) => h("th", { scope: "col", title: sizeClass(each) }, bytes(each.from))),
-				),
-			),
-			h(
-				"tbody",
-				{},
-				Array.from({ length: rows }, (_, bits) =>
-					h(
-						"tr",
-						{},
-						h("th", { scope: "row" }, lifeClass(bits)),
-						lived.map((each) =>
-							heatCell(each.lives[bits] ?? 0, most, `${sizeClass(each)}, life ${lifeClass(bits)} calls`),
-						),
-					),
-				),
-			),
-		),
-	);
-}
-
-export function heatCell(value, most, about) {
-	return h(
-		"td",
-		{ class: `heat-${level(value, most)}`, title: value ? `${count(value)} blocks: ${about}` : null },
-		value ? many(value) : "",
-	);
+	const lives = Math.max(...lived.map((each) => each.lives.length));
+	return heatTable({
+		label: "Lifetimes by size",
+		about: "Freed blocks by lifetime in calls (down) and size (across). Darker is more, by the logarithm.",
+		corner: "Life \\ size",
+		columns: lived.map((each) => ({ title: bytes(each.from), hint: sizeClass(each) })),
+		rows: Array.from({ length: lives }, (_, bits) => ({
+			title: lifeClass(bits),
+			cells: lived.map((each) => ({
+				value: each.lives[bits] ?? 0,
+				about: `${sizeClass(each)}, life ${lifeClass(bits)} calls`,
+			})),
+		})),
+	});
 }
 
 function commonest(rows, state) {

@@ -2,7 +2,7 @@
 // What each thread allocates and frees, and who frees whose blocks.
 import { h } from "./dom.js";
 import { Grid } from "./grid.js";
-import { heatCell } from "./sizes.js";
+import { heatTable } from "./heat.js";
 import { figure, shareBar } from "./cells.js";
 import { cut, shown, tester } from "./text.js";
 import { bytes, count } from "./units.js";
@@ -70,40 +70,17 @@ function flows(threads, others) {
 
 function matrix(threads, others) {
 	const { names, blocks, freed } = flows(threads, others);
-	const most = Math.max(1, ...blocks.flat());
-	return h(
-		"div",
-		{ class: "wide", role: "region", tabindex: 0, "aria-label": "Who frees whose blocks" },
-		h(
-			"table",
-			{ class: "heat" },
-			h("caption", {}, "Blocks by the thread that allocated (down) and the thread that freed them (across)"),
-			h(
-				"thead",
-				{},
-				h(
-					"tr",
-					{},
-					h("th", { scope: "col" }, "Allocated by \\ freed by"),
-					names.map((name) => h("th", { scope: "col" }, name)),
-				),
-			),
-			h(
-				"tbody",
-				{},
-				blocks.map((row, i) =>
-					h(
-						"tr",
-						{},
-						h("th", { scope: "row" }, names[i]),
-						row.map((n, k) =>
-							heatCell(n, most, `${names[i]} → ${names[k]}${freed[i][k] ? `, ${bytes(freed[i][k])}` : ""}`),
-						),
-					),
-				),
-			),
-		),
-	);
+	const about = (i, k) => `${names[i]} → ${names[k]}${freed[i][k] ? `, ${bytes(freed[i][k])}` : ""}`;
+	return heatTable({
+		label: "Who frees whose blocks",
+		about: "Blocks by the thread that allocated (down) and the thread that freed them (across).",
+		corner: "Allocated by \\ freed by",
+		columns: names.map((title) => ({ title })),
+		rows: names.map((title, i) => ({
+			title,
+			cells: blocks[i].map((value, k) => ({ value, about: about(i, k) })),
+		})),
+	});
 }
 
 export function threads(model, state) {
