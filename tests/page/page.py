@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The page of msreport --html in headless Chromium: every view is opened, brushed, searched, sorted and zoomed; its
 figures are msreport's; nothing is asked of a network or written to the console; hostile names are harmless; axe-core,
-which comes from npm, finds no barrier. Screenshots are left in BUILD/tests/page/screens.
+which comes from npm, finds no barrier. Screenshots are left in BUILD/tests/page/screens. --long: real programs.
 
-  page.py --build DIR [--only WORD]
+  page.py --build DIR [--only WORD] [--long]
 """
 
 import os
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,31 @@ ANSWERS = [{"view": view} for view in ("leaks", "churn", "reallocs", "threads", 
 METRICS = ("peak", "live", "kept", "allocated", "calls", "temporary", "end")
 WRONG = ("NaN", "undefined", "Infinity", "[object")     # in no figure
 BUDGET = 3 << 20        # bytes of a page
+PYTHON = """
+import json, threading
+def work():
+    rows = [{"id": i, "name": "item %d" % i, "tags": [str(i % 7)] * 5} for i in range(20000)]
+    assert len(json.loads(json.dumps(rows))) == len(rows)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+SQL = """create table t(a integer primary key, b text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 300000)
+insert into t select i, hex(randomblob(16 + i % 40)) from n;
+create index tb on t(b);
+select substr(b, 1, 2) k, length(group_concat(b)) from t group by k order by 2 desc limit 3;
+"""
+PERL = "my %h; for my $i (1 .. 300000) { $h{$i % 5000} .= $i; } print scalar(keys %h)"
+CXX = """#include <regex>
+int main() { return std::regex_match("a", std::regex("a*")); }
+"""
+PROGRAMS = {
+    "python3": ["/usr/bin/python3", "-c", PYTHON],
+    "sqlite3": ["sqlite3", ":memory:", SQL],
+    "perl": ["perl", "-e", PERL],
+    "c++": [*harness.compiler(cxx=True), "-O2", "-x", "c++", "-c", "-o", "/dev/null"],     # and a file
+}
 
 
 def axe(build):
@@ -56,12 +82,17 @@ def fine(shown):
 class Tests:
     """Each method is one test."""
 
+    name = "program"
+
     def __init__(self, options, folder, seen):
         self.build, self.folder, self.browser = options.build, folder, seen
-        self.screens = os.path.join(self.build.root, "tests/page/screens")
+        self.screens = os.path.join(self.build.root, "tests/page/screens", self.name)
         shutil.rmtree(self.screens, ignore_errors=True)
-        self.trace = self.record("program", "--free-stacks=yes", self.build.file("tests/page/page_program"))
-        self.page = self.page_of(self.trace, "program")
+        self.trace = self.record(self.name, "--free-stacks=yes", *self.command())
+        self.page = self.page_of(self.trace, self.name)
+
+    def command(self):
+        return [self.build.file("tests/page/page_program")]
 
     def record(self, name, *words):
         trace = os.path.join(self.folder, name + ".zst")
@@ -109,8 +140,7 @@ class Tests:
             for a, b in ((0, n), (n // 3, n // 2), (n // 2, n // 2), (n - 1, n), (0, 1)):
                 self.browser.set(**view, **{"from": a, "until": b})
                 assert fine(self.browser.text("#panel")), (view, a, b, self.browser.text("#panel"))
-        self.browser.set(view="table", by="functions", metric="kept", search="produce",
-                         **{"from": n // 4, "until": n // 2})
+        self.browser.set(view="table", by="functions", metric="kept", search="r", **{"from": n // 4, "until": n // 2})
         rows, address = self.browser.ask("rows"), self.browser.driver.current_url
         self.browser.open(self.page, address[address.index("#"):])
         assert rows and self.browser.ask("rows") == rows, (address, rows)
@@ -257,6 +287,7 @@ class Tests:
         self.open()
         figures = self.figures()
         figures.check_events(figures.pairs(random.Random(2), 50))
+        assert figures.compared >= 50 or self.name != "program", figures.compared
         self.browser.check()
 
     def test_shown(self):
@@ -348,15 +379,40 @@ class Tests:
         self.browser.check()
 
 
+class Program(Tests):
+    """A real program: what doesn't ask for this program's functions."""
+
+    CASES = ("views", "range", "brush", "sort", "flame", "whole", "ranges", "events", "accessibility")
+
+    def __init__(self, options, folder, seen, name):
+        self.name = name
+        super().__init__(options, folder, seen)
+
+    def command(self):
+        if self.name != "c++":
+            return PROGRAMS[self.name]
+        path = os.path.join(self.folder, "program.cpp")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(CXX)
+        shown = subprocess.run([*PROGRAMS["c++"], "-###", path], capture_output=True, text=True, check=True).stderr
+        return shlex.split(next(line for line in shown.splitlines() if "cc1plus" in line or "-cc1" in line))
+
+    def cases(self):
+        return [(f"{self.name}-{case}", run) for case, run in harness.methods(self) if case in self.CASES]
+
+
 def main():
-    options = harness.arguments(__doc__, "--only")
+    options = harness.arguments(__doc__, "--only", "--long")
     why = browser.why_not()
     if why:
         harness.skip(why)
     if not options.build.has("analyze/page/web/page.html"):
         harness.skip("this build has no page: esbuild or node-d3 is missing")
     with harness.Scratch() as folder, browser.Browser(folder) as seen:
-        return harness.run_cases(harness.methods(Tests(options, folder, seen)), None, options.only)
+        if not options.long:
+            return harness.run_cases(harness.methods(Tests(options, folder, seen)), None, options.only)
+        cases = [case for name in PROGRAMS for case in Program(options, folder, seen, name).cases()]
+        return harness.run_cases(cases, None, options.only)
 
 
 if __name__ == "__main__":
