@@ -269,7 +269,14 @@ static void write_notes(struct out *out, const struct parts *p)
 	const struct report *r = p->report;
 	const char *comma = "";
 	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
+	char *filter = r->answer->filter ? answer_show_filter(r->answer->filter) : NULL;
+	if (filter) {
+		json_string(out, filter);
+		comma = ",";
+	}
+	free(filter);
 	if (r->partial) {
+		out_text(out, comma);
 		json_string(out, "This is about what lies before the trace's damage or cut.");
 		comma = ",";
 	}

@@ -192,19 +192,21 @@ static void set_extent(struct report *r, const struct report_command *command, u
 		r->begin_ns = r->end_ns;
 }
 
-/* Answers with what `trace` has, which is filtered if the report's answer says so. Returns a tool_status. */
+/*
+ * Answers with what `trace` has, which is filtered if the report's answer says so; `extent` is that of all blocks, which
+ * decides what is looked at. Returns a tool_status.
+ */
 static int answer_all(const struct report_command *command, const struct tool_trace *trace,
-		      struct page_run *page, struct report *r)
+		      const struct extent *extent, struct page_run *page, struct report *r)
 {
 	const struct tool *tool = &command->tool;
 	struct pass pass = { .settings = tool->args.settings, .page = page };
-	const struct extent extent = extent_measure(trace);
 	int status = TOOL_NO_RESULT;
 	r->reader = trace->reader;
 	r->name = trace->name;
 	r->settings = &pass.settings;
 	if (!r->answer->filter)
-		set_extent(r, command, extent.end_ns);
+		set_extent(r, command, extent->end_ns);
 	pass.settings.time_unit = TIME_MS;
 	pass.settings.usable = USABLE_REQUESTED;
 	pass.settings.heap_admin = 0;
@@ -212,7 +214,7 @@ static int answer_all(const struct report_command *command, const struct tool_tr
 	r->calls = r->symbolizer ? call_sites_create(r->symbolizer) : NULL;
 	if (page)
 		page_run_read(page, trace);
-	if (r->calls && add_observers(&pass, r, needs_of(command, &extent, page)) &&
+	if (r->calls && add_observers(&pass, r, needs_of(command, extent, page)) &&
 	    (!page || add_page(&pass, r)))
 		status = answer_questions(command, trace, &pass, r);
 	else
@@ -233,17 +235,16 @@ static void notice_late(const struct report_command *command, const struct repor
 
 /* Returns a tool_status. */
 static int answer_filtered(const struct report_command *command, const struct tool_trace *trace,
-			   struct page_run *page, struct report *r)
+			   const struct extent *extent, struct page_run *page, struct report *r)
 {
-	const struct extent extent = extent_measure(trace);
 	const struct filtered_trace_job job = {
 		.query = &command->filter.query,
 		.until_ms = report_command_filters_times(command) ? command->query.until_ms : UINT64_MAX,
-		.left_out = needs_of(command, &extent, page) & (ANY_LIVES | NEEDS_TEMPORARIES),
+		.left_out = needs_of(command, extent, page) & (ANY_LIVES | NEEDS_TEMPORARIES),
 	};
 	struct filtered_trace filtered;
 	r->reader = trace->reader;
-	set_extent(r, command, extent.end_ns);
+	set_extent(r, command, extent->end_ns);
 	int status = filtered_trace_make(&command->tool, trace, &job, &filtered);
 	if (!tool_has_result(status))
 		return status;
@@ -264,7 +265,7 @@ static int answer_filtered(const struct report_command *command, const struct to
 	r->partial = status == TOOL_PARTIAL;
 	mst_reader_threads(trace->reader, &r->n_threads);
 	r->answer->filter = &filter;
-	const int answered = answer_all(command, &filtered.trace, page, r);
+	const int answered = answer_all(command, &filtered.trace, extent, page, r);
 	tool_close(&filtered.trace);
 	return tool_has_result(answered) ? status | answered : answered;
 }
@@ -277,8 +278,9 @@ int report_run(const struct report_command *command, const struct tool_trace *tr
 	int status = command->html ? page_run_begin(&page, command, trace) : 0;
 	if (!status) {
 		struct page_run *wanted = command->html ? &page : NULL;
-		status = command->filter.n_words ? answer_filtered(command, trace, wanted, &r)
-						 : answer_all(command, trace, wanted, &r);
+		const struct extent extent = extent_measure(trace);
+		status = command->filter.n_words ? answer_filtered(command, trace, &extent, wanted, &r)
+						 : answer_all(command, trace, &extent, wanted, &r);
 	}
 	page_run_finish(&page);
 	return status;

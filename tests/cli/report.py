@@ -221,6 +221,16 @@ class Tests:
             for member in ("calls", "temporary", "freed", "life_calls_p50", "life_calls_p99"):
                 assert row[member] == whole[row["id"]][member], (member, row, whole[row["id"]])
 
+    def test_filters_of_pages(self):
+        """A page says what it is about."""
+        def page(*words):
+            self.ask("--html=" + os.path.join(self.folder, "page.html"), *words, self.python)
+            with open(os.path.join(self.folder, "page.html"), encoding="utf-8") as file:
+                return file.read()
+        said = self.ask("--size=1k-", "--function=*", "peak", self.python).split("\n")[0]
+        assert said.startswith("filtered: ") and said in page("--size=1k-", "--function=*")
+        assert '"filtered: ' not in page()
+
     def test_filters_of_msconvert(self):
         """A filtered trace, and each format of filtered blocks, has the figures of msreport's filtered answer."""
         msconvert, small = self.build.file("analyze/msconvert"), os.path.join(self.folder, "small.zst")
