@@ -132,9 +132,7 @@ bool memory_sample(struct memory_pace *pace, pid_t pid, uint64_t now, struct mst
 		uint64_t pause;
 
 		read_details(pid, sample);
-		*peak = memory_peak(pid); /* may lag: the kernel counts by processor */
-		if (*peak && *peak < sample->resident)
-			*peak = sample->resident;
+		*peak = memory_peak(pid);
 		pause = (monotonic_ns() - from) * DETAILED_PART;
 		pace->next_detailed_ns = now + (pause > DETAILED_NS ? pause : DETAILED_NS);
 	}
