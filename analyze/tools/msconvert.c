@@ -60,10 +60,10 @@ static void refuse_format(const struct convert_command *command)
 	static const struct {
 		const char *name, *formats;
 	} hints[] = {
-		{ "flamegraph", "folded, for flamegraph.pl, or speedscope" },
-		{ "flame", "folded, for flamegraph.pl, or speedscope" },
-		{ "svg", "folded, for flamegraph.pl" },
-		{ "html", "folded, for flamegraph.pl, or dhat, for dh_view.html" },
+		{ "flamegraph", "folded or speedscope; msreport --html draws one" },
+		{ "flame", "folded or speedscope; msreport --html draws one" },
+		{ "svg", "folded, for flamegraph.pl; msreport --html draws one" },
+		{ "html", "msreport --html, or dhat, for dh_view.html" },
 		{ "collapsed", "folded" },
 		{ "json", "speedscope, dhat or ndjson" },
 		{ "kcachegrind", "callgrind" },
