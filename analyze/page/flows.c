@@ -45,6 +45,7 @@ struct flows {
 	struct flows_slice slices[FLOWS_SLICES]; /* the last one is the present one */
 	uint32_t n_slices;
 	uint8_t slice_of[FLOWS_SLICES]; /* by number in crossings: index in `slices` */
+	unsigned merged_log2;           /* slices of the crossings that may be one here */
 	struct flow_log log;            /* of all but the present one */
 	struct flow_sums sums;          /* of the present one */
 	uint32_t *dirty;                /* stacks that changed since its highest moment */
@@ -139,18 +140,32 @@ static bool merge(struct flows *f, struct flow_sums *sums, struct flows_cursor *
 	return flow_sums_log(sums, to);
 }
 
-/* Makes one slice of two, but for borders that mean something. All slices must have ended. False: no memory. */
+/* By slice, the first of the crossings' slices that went into it. */
+static void find_firsts(const struct flows *f, uint32_t firsts[FLOWS_SLICES])
+{
+	for (uint32_t i = f->crossings.n_slices; i-- > 0;)
+		firsts[f->slice_of[i]] = i;
+}
+
+/*
+ * Makes one slice of two, but for borders that mean something. Slices of one group of crossings go together, so that
+ * borders of groups stay borders of slices. All slices must have ended. False: no memory.
+ */
 static bool merge_slices(struct flows *f)
 {
+	uint32_t firsts[FLOWS_SLICES];
 	struct flow_log log = { 0 };
 	struct flow_sums sums = { 0 };
 	struct flows_cursor cursor = { 0 };
 	uint8_t moved_to[FLOWS_SLICES] = { 0 };
 	uint32_t n = 0;
 	bool fine = true;
+	find_firsts(f, firsts);
+	f->merged_log2++;
 	for (uint32_t i = 0; fine && i < f->n_slices;) {
 		struct flows_slice *s = &f->slices[i];
-		const bool two = i > 0 && i + 1 < f->n_slices && s[1].flags == 0;
+		const bool two = i > 0 && i + 1 < f->n_slices && s[1].flags == 0 &&
+				 firsts[i] >> f->merged_log2 == firsts[i + 1] >> f->merged_log2;
 		fine = merge(f, &sums, &cursor, &log, s, i, i + two);
 		struct flows_slice merged = *s;
 		if (two && (int64_t)s[1].highest > (int64_t)s->highest) {
