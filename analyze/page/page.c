@@ -24,7 +24,8 @@ enum {
 	NODES_MOST = 5000,
 	NODES_LEAST = 50,
 	PAIRS_MOST = 400000,
-	ROWS_MOST = 1000,
+	ROWS_MOST = 500,
+	JSON_SHRINKS = 3, /* at least to so small a part, so that small ones needn't be tried */
 	ROWS_LEAST = 5,
 };
 
@@ -186,29 +187,33 @@ static char *report_text(struct report *report, uint64_t top, size_t *size)
 	return text;
 }
 
+/* Whether the columns fit into `room` bytes when they are deflated; true also without memory. */
+static bool fits(const struct columns *columns, size_t room)
+{
+	size_t packed = 0;
+	if (columns->n / JSON_SHRINKS <= room)
+		return true;
+	free(columns_deflate(columns, &packed));
+	return packed <= room;
+}
+
 /* Adds the report to the data, with as many rows as fit into `room` bytes. */
 static bool add_report(struct columns *columns, struct report *report, const struct page_query *query,
 		       size_t room)
 {
-	for (uint64_t top = query->top ? query->top : ROWS_MOST;; top = top / 4) {
-		struct columns part = { 0 };
-		size_t size, packed;
+	uint64_t top = query->top ? query->top : ROWS_MOST;
+	for (;; top /= 4) {
+		size_t size;
 		char *text = report_text(report, top, &size);
 		if (!text)
 			return false;
-		columns_begin(&part, PART_REPORT);
-		columns_bytes(&part, text, size);
-		columns_end(&part);
+		columns_begin(columns, PART_REPORT);
+		columns_bytes(columns, text, size);
+		columns_end(columns);
 		free(text);
-		uint8_t *deflated = columns_deflate(&part, &packed);
-		free(deflated);
-		if (!deflated || packed <= room || top / 4 < ROWS_LEAST) {
-			columns_bytes(columns, part.bytes, part.n);
-			columns->failed |= part.failed || !deflated;
-			columns_finish(&part);
+		if (top / 4 < ROWS_LEAST || fits(columns, room))
 			return !columns->failed;
-		}
-		columns_finish(&part);
+		columns_finish(columns);
 	}
 }
 
