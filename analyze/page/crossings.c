@@ -7,10 +7,10 @@
 #include "array.h"
 #include "check.h"
 
-/* Cells that are kept: 64 MiB. Tests with MSREC_CHECK=1 reach the limit soon. */
+/* Cells that are kept: 96 MiB. Tests with MSREC_CHECK=1 reach the limit soon. */
 static size_t most_cells(void)
 {
-	return check_wanted() ? 200 : (size_t)2 << 20;
+	return check_wanted() ? 200 : (size_t)4 << 20;
 }
 
 void crossings_finish(struct crossings *c)

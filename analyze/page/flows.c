@@ -82,7 +82,7 @@ struct flows {
 /* Bytes of the log. Tests with MSREC_CHECK=1 reach the limit soon. */
 static size_t most_log(void)
 {
-	return check_wanted() ? 4096 : (size_t)64 << 20;
+	return check_wanted() ? 4096 : (size_t)128 << 20;
 }
 
 /* ---- Slices ---- */

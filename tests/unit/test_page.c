@@ -112,7 +112,7 @@ static void crossings_are_kept(void **state)
 static void too_many_crossings_are_grouped(void **state)
 {
 	(void)state;
-	check_crossings(140, true);
+	check_crossings(240, true);
 	check_crossings(450, true);
 }
 
