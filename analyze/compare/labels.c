@@ -14,7 +14,9 @@ struct labels {
 	struct string_set *keys; /* a label's is numbered one above it */
 	uint32_t *loose;
 	uint8_t *nameless;
-	uint32_t n, room, room_nameless;
+	struct string_set *names;
+	const char **functions;
+	uint32_t n, room, room_nameless, room_functions;
 };
 
 struct labels *labels_create(void)
@@ -23,9 +25,10 @@ struct labels *labels_create(void)
 	if (!l)
 		return NULL;
 	l->keys = string_set_create();
-	if (l->keys)
+	l->names = string_set_create();
+	if (l->keys && l->names)
 		return l;
-	free(l);
+	labels_destroy(l);
 	return NULL;
 }
 
@@ -34,6 +37,8 @@ void labels_destroy(struct labels *l)
 	if (!l)
 		return;
 	string_set_destroy(l->keys);
+	string_set_destroy(l->names);
+	free(l->functions);
 	free(l->loose);
 	free(l->nameless);
 	free(l);
@@ -50,10 +55,14 @@ static bool number_key(struct labels *l, char sort, const char *first, const cha
 	free(key);
 	if (number == 0 || number >= UINT32_MAX ||
 	    !array_reserve(&l->loose, (uint32_t)number - 1, &l->room, sizeof(*l->loose)) ||
+	    !array_reserve(&l->functions, (uint32_t)number - 1, &l->room_functions, sizeof(*l->functions)) ||
 	    !array_reserve(&l->nameless, (uint32_t)number - 1, &l->room_nameless, sizeof(*l->nameless)))
 		return false;
 	*label = (uint32_t)number - 1;
 	if (*label == l->n) {
+		l->functions[l->n] = string_set_add(l->names, first, strlen(first));
+		if (!l->functions[l->n])
+			return false;
 		l->nameless[l->n] = sort == 'A';
 		l->loose[l->n++] = *label;
 	}
@@ -98,6 +107,12 @@ bool labels_add(struct labels *l, const struct labelled *what, uint32_t *label)
 	free(function);
 	free(module);
 	return fine;
+}
+
+const char *labels_function(const struct labels *l, uint32_t label)
+{
+	assert(label < l->n);
+	return l->functions[label];
 }
 
 struct match_labels labels_list(const struct labels *l)

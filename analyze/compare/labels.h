@@ -29,6 +29,9 @@ void labels_destroy(struct labels *labels); /* NULL is allowed */
 /* False: no memory. */
 bool labels_add(struct labels *labels, const struct labelled *what, uint32_t *label);
 
+/* The function of a label that labels_add() gave, without what changes from build to build. */
+const char *labels_function(const struct labels *labels, uint32_t label);
+
 /* What match_stacks() asks about labels. Valid until the next labels_add(). */
 struct match_labels labels_list(const struct labels *labels);
 

@@ -232,8 +232,11 @@ static struct summary_stack *find_stack(struct summary *s, struct hash_index *in
 	return &s->stacks[s->n++];
 }
 
-static void add_group(struct summary_stack *to, const struct group *g)
+static void add_group(struct summary_stack *to, const struct group *g, bool suppressed)
 {
+	to->leaked += suppressed ? 0 : g->end_bytes;
+	if (g->calls && g->most > to->largest)
+		to->largest = g->most;
 	to->figures[FIGURE_PEAK] += g->then_bytes;
 	to->figures[FIGURE_PEAK_BLOCKS] += g->then_blocks;
 	to->figures[FIGURE_END] += g->end_bytes;
@@ -246,9 +249,10 @@ static void add_group(struct summary_stack *to, const struct group *g)
 static bool add_groups(struct summary *s, struct report *r, struct labels *labels, enum summary_by by,
 		       const struct groups *groups, uint32_t *number_of)
 {
+	uint32_t *suppressed = suppressions_of_stacks(r->query->suppressions, r->reader, r->calls);
 	struct hash_index index;
 	struct path path = { 0 };
-	bool fine = hash_index_init(&index);
+	bool fine = hash_index_init(&index) && suppressed;
 	for (uint32_t i = 0; fine && i < groups->n; i++) {
 		const struct group *g = &groups->items[i];
 		const uint32_t before = s->n;
@@ -259,10 +263,11 @@ static bool add_groups(struct summary *s, struct report *r, struct labels *label
 		fine = to && (s->n == before || describe(s, r, g->stack, by, &to->origin));
 		if (!fine)
 			break;
-		add_group(to, g);
+		add_group(to, g, suppressed[g->stack] != MST_NONE);
 		number_of[g->stack] = (uint32_t)(to - s->stacks);
 	}
 	free(path.items);
+	free(suppressed);
 	hash_index_finish(&index);
 	return fine;
 }
@@ -313,6 +318,14 @@ static bool keep_command(struct summary *s, const struct report *r)
 	return fine;
 }
 
+static void add_mistakes(struct summary *s, const struct report *r)
+{
+	uint32_t n = 0;
+	const struct mistake *list = r->mistakes ? mistakes_list(r->mistakes, &n) : NULL;
+	for (uint32_t i = 0; i < n; i++)
+		s->errors += list[i].type == MISTAKE_ZERO ? 0 : list[i].count;
+}
+
 static void add_totals(struct summary *s, const struct report *r)
 {
 	const struct report_totals t = report_totals(r, r->profile);
@@ -326,6 +339,12 @@ static void add_totals(struct summary *s, const struct report *r)
 	s->partial = r->partial;
 	s->sampled = mst_reader_info(r->reader)->sample_bytes;
 	s->knows_lives = report_knows_lives(r);
+	s->resident = mst_reader_peak_resident(r->reader);
+	const struct mst_end *end = mst_reader_end(r->reader);
+	s->ended = end;
+	s->lost = end ? end->lost : 0;
+	mst_reader_threads(r->reader, &s->threads);
+	add_mistakes(s, r);
 }
 
 bool summary_make(struct summary *s, struct report *r, struct labels *labels, enum summary_by by)

@@ -45,6 +45,8 @@ struct summary_stack {
 	uint32_t *labels; /* innermost first */
 	uint32_t n;
 	uint64_t figures[FIGURES];
+	uint64_t leaked;  /* bytes live at the end that are not suppressed */
+	uint64_t largest; /* block, in bytes */
 	struct origin origin;
 };
 
@@ -52,6 +54,11 @@ struct summary {
 	const char *name, *command; /* of the trace; the program and its arguments */
 	uint64_t totals[FIGURES];
 	uint64_t duration_ns;
+	uint64_t resident; /* most bytes in RAM; 0: not known */
+	uint64_t lost;     /* events that were not recorded */
+	uint64_t errors;   /* wrong calls (mistakes.h), but for requests of no bytes */
+	uint32_t threads;
+	bool ended;                   /* the trace has its end */
 	struct summary_stack *stacks; /* no two have equal labels */
 	uint32_t n, room;
 	struct answer_filter passed; /* by the filters; without `words` and `n` */
@@ -64,7 +71,7 @@ struct summary {
 enum summary_by { SUMMARY_BY_STACK, SUMMARY_BY_FUNCTION, SUMMARY_BY_LIBRARY };
 
 /*
- * After the replay of a report with its profile and sites. Frames outside of main are left out of stacks. False: no
+ * After the replay of a report with its profile and sites; errors are those of its mistakes, if it has them. Frames outside of main are left out of stacks. False: no
  * memory; summary_finish() must still be called.
  */
 bool summary_make(struct summary *summary, struct report *report, struct labels *labels, enum summary_by by);
