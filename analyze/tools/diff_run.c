@@ -31,6 +31,7 @@ static int read_all(struct recordings *all, const struct report_command *command
 {
 	const struct summarize_query query = {
 		.by = summary_by(&command->query),
+		.until_ms = UINT64_MAX,
 		.lives = command->figures[FIGURE_TEMPORARY] || command->figures[FIGURE_LIFE],
 	};
 	int result = TOOL_COMPLETE;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check_run.h"
 #include "diff_run.h"
 #include "family_run.h"
 #include "full_version.h"
@@ -17,6 +18,8 @@ const char *argp_program_version = NAME " " MSREC_FULL_VERSION;
 static int run(const struct report_command *command)
 {
 	struct report_input input;
+	if (command->n_checks)
+		return check_run(command);
 	if (command->n_olds)
 		return diff_run(command);
 	if (command->n_inputs > 1)

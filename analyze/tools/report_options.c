@@ -7,6 +7,7 @@
 
 #include "duration.h"
 #include "file.h"
+#include "limit.h"
 #include "number.h"
 
 enum {
@@ -30,6 +31,8 @@ enum {
 	KEY_SYMBOLS,
 	KEY_DIFF,
 	KEY_FIGURE,
+	KEY_CHECK,
+	KEY_UPDATE,
 };
 
 #define MOST_SUPPRESSIONS (1u << 20) /* bytes of a file */
@@ -67,6 +70,10 @@ static const struct argp_option options[] = {
 	  "list the stacks by peak, peak-blocks, end, end-blocks, bytes, calls, temporary, life or all "
 	  "(peak,end,calls)",
 	  GROUP_DIFF },
+	{ "check", KEY_CHECK, "FILE|LIMIT", 0,
+	  "whether traces keep to limits, as 'peak<=24M', or those of a file; status 1: no (repeatable)",
+	  GROUP_DIFF },
+	{ "update", KEY_UPDATE, NULL, 0, "write to the file of --check what the traces come to", GROUP_DIFF },
 	{ NULL, 0, NULL, 0, "Sites:", GROUP_SITES },
 	{ "alloc-fn", KEY_ALLOC_FN, "NAME", 0, "this function is an allocator, not a site (repeatable)",
 	  GROUP_SITES },
@@ -74,7 +81,8 @@ static const struct argp_option options[] = {
 	  GROUP_SITES },
 	{ "all-frames", KEY_ALL_FRAMES, NULL, 0, "the innermost function is always the site", GROUP_SITES },
 	{ NULL, 0, NULL, 0, "Output:", GROUP_OUTPUT },
-	{ "format", KEY_FORMAT, "FORMAT", 0, "text, json, markdown or csv (text)", GROUP_OUTPUT },
+	{ "format", KEY_FORMAT, "FORMAT", 0,
+	  "text, json, markdown or csv; of --check also junit and github (text)", GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
 	{ "html", KEY_HTML, "FILE", 0, "write a page for browsers; - is standard output", GROUP_OUTPUT },
 	{ "sources", KEY_SOURCES, NULL, 0,
@@ -154,12 +162,12 @@ static void parse_by(struct report_command *command, struct argp_state *state, c
 
 static void parse_format(struct report_command *command, struct argp_state *state, const char *value)
 {
-	static const char *const names[] = { "text", "json", "markdown", "csv" };
+	static const char *const names[] = { "text", "json", "markdown", "csv", "junit", "github" };
 	unsigned i = 0;
-	while (i < 4 && strcmp(names[i], value) != 0)
+	while (i < 6 && strcmp(names[i], value) != 0)
 		i++;
-	if (i == 4)
-		argp_error(state, "--format=%s: should be text, json, markdown or csv", value);
+	if (i == 6)
+		argp_error(state, "--format=%s: should be text, json, markdown, csv, junit or github", value);
 	command->format = (enum report_format)i;
 }
 
@@ -271,9 +279,47 @@ static error_t add_input(struct report_command *command, const char *word)
 static error_t end_inputs(struct report_command *command)
 {
 	error_t error = 0;
-	for (size_t i = 0; command->n_olds && i + 1 < command->n_inputs && error == 0; i++)
+	for (size_t i = 0;
+	     command->n_olds && command->n_checks == 0 && i + 1 < command->n_inputs && error == 0; i++)
 		error = add_old(command, command->inputs[i]);
 	return error;
+}
+
+/* A limit, or the file with limits. */
+static error_t add_check(struct report_command *command, struct argp_state *state, const char *value)
+{
+	const char **checks = reallocarray(command->checks, command->n_checks + 1, sizeof(*checks));
+	struct limit limit;
+	if (!checks)
+		return ENOMEM;
+	command->checks = checks;
+	checks[command->n_checks++] = value;
+	if (!limit_is_one(value))
+		return 0;
+	const char *why = limit_parse(&limit, value);
+	if (why)
+		argp_error(state, "--check='%s': %s", value, why);
+	limit_finish(&limit);
+	return 0;
+}
+
+static void check_check(const struct report_command *command, struct argp_state *state)
+{
+	size_t files = 0;
+	for (size_t i = 0; i < command->n_checks; i++)
+		files += !limit_is_one(command->checks[i]);
+	if (files > 1)
+		argp_error(state, "--check=FILE: one file");
+	if (command->update && files == 0)
+		argp_error(state, "--update writes the file of --check=FILE");
+	if (command->n_checks && command->n_sections)
+		argp_error(state, "--check has no sections");
+	if (command->n_checks && command->figures_given)
+		argp_error(state, "--figure=FIGURE is about --diff=OLD alone");
+	if (command->n_checks && command->query.by_given)
+		argp_error(state, "--by=GROUP is not for --check");
+	if (command->n_checks == 0 && command->format > REPORT_CSV)
+		argp_error(state, "--format=junit and --format=github are for --check");
 }
 
 /* What a comparison cannot answer. */
@@ -303,7 +349,7 @@ static error_t add_word(struct report_command *command, struct argp_state *state
 /* Several traces have one answer, which is no section's. */
 static void check_several(const struct report_command *command, struct argp_state *state)
 {
-	if (command->n_inputs == 1 || command->n_olds)
+	if (command->n_inputs == 1 || command->n_olds || command->n_checks)
 		return;
 	if (command->filter.n_words || command->from || command->until)
 		argp_error(state, "options that choose blocks are about one trace");
@@ -336,6 +382,7 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 		return error;
 	check_diff(command, state);
 	check_several(command, state);
+	check_check(command, state);
 	command->query.suppressions = &command->suppressions;
 	if (!command->no_built_in && !suppressions_add_built_in(&command->suppressions))
 		return ENOMEM;
@@ -344,8 +391,8 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 			command->figures[FIGURE_CALLS] = true;
 	if (command->sources && !command->html)
 		argp_error(state, "--sources is about --html's page");
-	if (command->html && command->n_olds)
-		argp_error(state, "--diff has no page (--html)");
+	if (command->html && (command->n_olds || command->n_checks))
+		argp_error(state, "--%s has no page (--html)", command->n_checks ? "check" : "diff");
 	return command->n_sections || command->html ? 0 : add_section(command, report_sections[0]);
 }
 
@@ -411,6 +458,11 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 		return 0;
 	case KEY_DIFF:
 		return add_old(command, value);
+	case KEY_CHECK:
+		return add_check(command, state, value);
+	case KEY_UPDATE:
+		command->update = true;
+		return 0;
 	case KEY_FIGURE:
 		parse_figures(command, state, value);
 		return 0;
@@ -483,7 +535,7 @@ static const struct argp_child children[] = { { &filter_argp, 0, NULL, 0 }, { 0 
 const struct argp report_argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "[SECTION...] TRACE\nTRACE...\n--diff=OLD TRACE",
+	.args_doc = "[SECTION...] TRACE\nTRACE...\n--diff=OLD TRACE\n--check=FILE|LIMIT TRACE...",
 	.doc = doc,
 	.children = children,
 	.help_filter = list_sections,
@@ -504,4 +556,5 @@ void report_command_finish(struct report_command *command)
 	free(command->sections);
 	free(command->inputs);
 	free(command->olds);
+	free(command->checks);
 }

@@ -8,7 +8,7 @@
 #include "summary.h"
 #include "tool.h"
 
-enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_MARKDOWN, REPORT_CSV };
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_MARKDOWN, REPORT_CSV, REPORT_JUNIT, REPORT_GITHUB };
 
 struct report_command {
 	struct tool tool;
@@ -22,7 +22,10 @@ struct report_command {
 	const char *from, *until; /* as they were given; NULL: not given */
 	const char **inputs;      /* words that are no sections; of several the answer is family.h's */
 	size_t n_inputs;
-	const char *input; /* the last one */
+	const char *input;   /* the last one */
+	const char **checks; /* of --check: limits, and one file */
+	size_t n_checks;
+	bool update;       /* that file */
 	const char **olds; /* of --diff, by their names */
 	size_t n_olds;
 	bool figures[FIGURES]; /* of --diff: those with lists */

@@ -55,6 +55,8 @@ static void write_answer(struct out *out, const struct answer *answer, enum repo
 		answer_write_markdown(out, answer, style);
 		break;
 	case REPORT_CSV:
+	case REPORT_JUNIT:
+	case REPORT_GITHUB:
 		answer_write_csv(out, answer);
 		break;
 	}

@@ -42,17 +42,23 @@ static bool part_parse(const struct tool *tool, const char *input, struct part *
 struct pass {
 	struct settings settings;
 	struct profile_query at;
-	struct observer *observers[2];
+	struct observer *observers[3];
 	size_t n;
 };
 
 /* False: no memory. */
-static bool add_observers(struct pass *pass, struct report *r, bool lives)
+static bool add_observers(struct pass *pass, struct report *r, bool lives, bool mistakes)
 {
 	r->profile = profile_create(&pass->settings, &pass->at);
 	if (!r->profile)
 		return false;
 	pass->observers[pass->n++] = profile_observer(r->profile);
+	if (mistakes) {
+		r->mistakes = mistakes_create();
+		if (!r->mistakes)
+			return false;
+		pass->observers[pass->n++] = mistakes_observer(r->mistakes);
+	}
 	if (!lives)
 		return true;
 	r->lives = lives_create(r->query->allowed);
@@ -69,6 +75,7 @@ static void destroy(struct report *r)
 	sites_destroy(r->sites);
 	profile_destroy(r->profile);
 	lives_destroy(r->lives);
+	mistakes_destroy(r->mistakes);
 	call_sites_destroy(r->calls);
 	symbolize_destroy(r->symbolizer);
 }
@@ -115,7 +122,8 @@ static int read_blocks(const struct report_command *command, const struct tool_t
 	pass.settings.heap_admin = 0;
 	r.symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
 	r.calls = r.symbolizer ? call_sites_create(r.symbolizer) : NULL;
-	if (r.calls && add_observers(&pass, &r, query->lives || extent.events <= REPORT_SMALL))
+	if (r.calls &&
+	    add_observers(&pass, &r, query->lives || extent.events <= REPORT_SMALL, query->mistakes))
 		status = sum_up(tool, trace, &pass, &r, query->by, labels, summary);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
@@ -162,7 +170,8 @@ int summarize(const struct report_command *command, const char *name, const stru
 	struct part part;
 	int status = TOOL_NO_RESULT;
 	if (part_parse(tool, name, &part) && report_input_open(tool, &input, part.file)) {
-		status = read_trace(command, &input.trace, name, part.until_ms, query, labels, summary);
+		const uint64_t until = part.until_ms < query->until_ms ? part.until_ms : query->until_ms;
+		status = read_trace(command, &input.trace, name, until, query, labels, summary);
 		const bool made = tool_has_result(status);
 		status = report_input_close(&input, status);
 		if (made && status == TOOL_PARTIAL)

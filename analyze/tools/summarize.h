@@ -8,7 +8,9 @@
 
 struct summarize_query {
 	enum summary_by by;
-	bool lives; /* read them however large the trace is */
+	bool lives;        /* read them however large the trace is */
+	bool mistakes;     /* count wrong calls */
+	uint64_t until_ms; /* what is later is left out; UINT64_MAX: nothing */
 };
 
 /*

@@ -133,3 +133,22 @@ t msreport --figure=peak one
 t msreport --diff one two --figure=peak,foo
 t msreport --diff nosuch two
 t msreport --diff cut.zst T --figure=calls
+
+t msreport --check='peak<=2k' --check='calls(fn~0x30)==2' --check='peak<2k' one
+t msreport --check='peak<=2k' --check='calls(fn~0x30)==1' one two
+t msreport --check=new.check one
+t sh -c 'msreport --check=new.check --check="peak<=+1%" --check="calls<=+0" --update one && cat new.check'
+t msreport --check=new.check two
+t msreport --check=new.check --diff one two --format=markdown
+t msreport --check=new.check --format=csv two
+t msreport --check='peak<=+1%' two
+t sh -c 'printf "limit peak <= +1%%\nrun script\n<<<<<<< HEAD\n\tpeak 5\n" >conflict.check; msreport --check=conflict.check two'
+t sh -c ': >empty.check; msreport --check=empty.check two'
+t msreport --check='peak<=5x' two
+t msreport --check=one.check --check=two.check two
+t msreport --update two
+t msreport --update --check='peak<=5' two
+t msreport peak --check='peak<=5' two
+t msreport --format=junit two
+t msreport --check='peak<=5' cut.zst
+t msreport --check='peak<=5' sample

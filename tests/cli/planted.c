@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * planted [leak | call | peak | double]: a program of 200 steps, and one of four regressions. With -DNEXT it is the next
+ * planted [leak | call | peak | double]: a program of 200 steps, and one of four regressions; PLANTED in the
+ * environment comes before the argument. With -DNEXT it is the next
  * version of itself: a function has another name, one a wrapper, lines moved.
  */
 #include <stdlib.h>
@@ -58,7 +59,9 @@ __attribute__((noinline)) static void read_file(void)
 
 int main(int argc, char **argv)
 {
-	mode = argc > 1 ? argv[1] : "";
+	mode = getenv("PLANTED");
+	if (!mode)
+		mode = argc > 1 ? argv[1] : "";
 	void *buffer = make_buffer();
 	void *table = make_table(strcmp(mode, "peak") == 0 ? 12900 : 12500); /* the peak is 3 % higher */
 	read_file();

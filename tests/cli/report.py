@@ -12,9 +12,11 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import Scratch, arguments, methods, run_cases    # noqa: E402
@@ -78,6 +80,7 @@ class Tests:
         for trace in (self.trace, self.python):
             for words in (SECTIONS, ("peak", "leaks", "growth", "churn", "--by=library"), ("peak", "--by=type"),
                           ("peak", "--by=thread", "--at=end"), ("growth", "--by=size"), ("--stack=1",), ("--stack=c",),
+                          ("--check=peak<=1G", "--check=errors==0", "--check=peak(fn~a)>=0"),
                           ("--diff", self.python, "--figure=all"), ("--diff", self.trace, "--by=library"),
                           ("--diff", self.trace, "--diff", self.python, "--figure=end,life")):
                 document = json.loads(self.ask("--format=json", *words, trace))
@@ -360,6 +363,99 @@ class Tests:
         assert self.changes("--diff", self.python + "@5", self.python)["calls"]
         assert "nosuch: No such file" in subprocess.run([self.msreport, "--diff", self.python, "nosuch@5ms"],
                                                             capture_output=True, text=True, check=False).stderr
+
+    def check(self, *words, status=0, **more):
+        done = subprocess.run([self.msreport, "-q", *words], capture_output=True, text=True, **more)
+        assert done.returncode == status, (words[:5], done.returncode, done.stderr, done.stdout[:900])
+        return done.stdout
+
+    def suite(self, name, program, regressions, n=40):
+        """Records a script of n tests, the modes of some of which are given; returns the traces."""
+        folder = os.path.join(self.folder, name)
+        os.makedirs(folder)
+        shutil.copy(self.build.file(f"tests/cli/{program}"), os.path.join(folder, "planted"))
+        script = "".join(f"PLANTED={regressions.get(i, '')} {folder}/planted {i}\n" for i in range(n))
+        subprocess.run([self.build.msrec, "-q", "--trace-children=yes", "-o", os.path.join(folder, "%e.%p.zst"), "sh",
+                        "-c", script], check=True)
+        traces = sorted(os.path.join(folder, each) for each in os.listdir(folder) if each.startswith("planted."))
+        assert len(traces) == n, traces
+        return traces
+
+    def test_check_of_a_suite(self):
+        """A baseline of many tests: unchanged ones keep to it, in the next version too; each regression is found."""
+        file = os.path.join(self.folder, "heap.check")
+        limits = "--check=peak<=+2%", "--check=end<=+0", "--check=calls<=+0"
+        self.check(f"--check={file}", *limits, "--update", *self.suite("first", "planted", {}))
+        with open(file, encoding="utf-8") as baseline:
+            text = baseline.read()
+        assert text.count("\nrun planted") == 40 and text.startswith("limit peak <= +2%\n"), text
+        self.check(f"--check={file}", *self.suite("again", "planted", {}))
+        traces = self.suite("next", "planted_next", {3: "leak", 11: "call", 22: "peak", 33: "double"})
+        section = json.loads(self.check(f"--check={file}", "--format=json", *traces, status=1))["sections"]["check"]
+        exceeded = {(row["run"].split()[-1], row["subject"]) for row in section["limits"]
+                    if row["status"] == "exceeded"}
+        assert exceeded == {("3", "end"), ("3", "calls"), ("3", "peak"), ("11", "calls"), ("22", "peak"),
+                            ("33", "peak")}, exceeded
+        assert section["unverified"] == 0 and section["within"] == 120 - len(exceeded), section
+        guilty = {(row["run"].split()[-1], row["limit"], row["function"]) for row in section["blame"]}
+        assert ("33", "peak", "make_buffer") in guilty and ("22", "peak", "make_table") in guilty, guilty
+        assert ("3", "end", "next_line") in guilty and ("11", "calls", "next_line") in guilty, guilty
+        with open(file, "w", encoding="utf-8") as baseline:
+            baseline.write(text.replace("run planted 3\n", "# slow\nrun planted 3\n"))
+        self.check(f"--check={file}", "--update", *traces)
+        with open(file, encoding="utf-8") as baseline:
+            updated = baseline.read()
+        assert "# slow\nrun planted 3\n\tcalls 402\n\tend 9600\n\tpeak 117792\n\tstack calls" in updated, updated
+
+    def test_check_formats(self):
+        """JUnit's XML has each limit; annotations name file and line."""
+        old, new = self.planted("planted"), self.planted("planted", "leak")
+        words = "--diff", old, "--check=end<=+0", "--check=peak<=1G", "--check=live(at=1h)<=5", new
+        suite = ElementTree.fromstring(self.check("--format=junit", *words, status=1))[0]
+        assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "1", "1"], suite.attrib
+        assert [[child.tag for child in case] for case in suite] == [["failure"], [], ["error"]]
+        assert "read_line (planted.c:" in suite[0][0].text, suite[0][0].text
+        lines = self.check("--format=github", *words, status=1).splitlines()
+        assert re.match(r"::error file=[^:,]*planted\.c,line=\d+,title=planted leak::end is 9\.38 KiB", lines[0]), lines
+        assert "::error title=planted leak::live" in lines[1] and lines[2].startswith("::notice "), lines
+        assert "| exceeded | end &lt;= +0 |" in self.check("--format=markdown", *words, status=1)
+
+    def test_check_of_what_cannot_be_seen(self):
+        """A gate that cannot see fails; a baseline is not made of such a trace."""
+        with open(self.python, "rb") as file:
+            content = file.read()
+        cut, file = os.path.join(self.folder, "cut.zst"), os.path.join(self.folder, "unseen.check")
+        with open(cut, "wb") as out:
+            out.write(content[:len(content) // 2])
+        self.check("--check=peak<=1G", cut, status=2)
+        self.check(f"--check={file}", "--update", cut, status=2)
+        assert not os.path.exists(file)
+        sample = self.record("sampled", "--sample=4096", sys.executable, "-c", "pass")
+        assert "is a sample" in self.check("--check=peak<=1G", sample, status=2)
+        assert "no baseline" in self.check("--check=peak<=+5%", self.python, status=2)
+        assert "did not last" in self.check("--check=live(at=1h)<=1G", self.python, status=2)
+        plain = self.record("plain", "--identity=no", sys.executable, "-c", "pass")
+        self.check("--check=temporary<=1G", plain, status=2)
+
+    def test_check_of_figures(self):
+        """Each figure is that of the sections."""
+        trace = self.record("figures", self.build.file("tests/cli/sites"))
+        overview, errors = self.answer("overview", trace)["overview"], self.answer("errors", trace)["errors"]
+        churn = self.answer("churn", trace)["churn"]
+        leaks = self.answer("leaks", trace)["leaks"]["bytes"]
+        fill = [row for row in churn["busiest"] if row["function"] == "fill(int)"][0]
+        largest = max(row["size"] for row in self.answer("sizes", "--top=10000", trace)["sizes"]["commonest"])
+        expected = {"peak": overview["peak_bytes"], "end": overview["end_bytes"], "leaked": leaks,
+                    "bytes": overview["bytes"], "calls": overview["calls"], "temporary": churn["temporary"],
+                    "largest": largest, "threads": overview["threads"], "live(at=1h)": None,
+                    "errors": sum(errors[key] for key in ("mismatches", "double_frees", "unknown_blocks")),
+                    "calls(fn=fill)": fill["calls"], "calls(fn=fill(int))": fill["calls"],
+                    "bytes(stack~sites.cpp,fn~^fil)": fill["bytes"], "calls(fn=nothing)": 0}
+        words = [f"--check={subject}>=0" for subject in expected]
+        section = json.loads(self.check("--format=json", *words, trace, status=2))["sections"]["check"]
+        assert {row["subject"]: row["value"] for row in section["limits"]} == expected, section
+        moment = self.answer("peak", "--at=2ms", self.python)["peak"]["bytes"]
+        self.check(f"--check=live(at=2ms)=={moment}", self.python)
 
     def terminal(self, rows, **environment):
         """What msreport prints on a terminal."""

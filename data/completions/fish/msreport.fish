@@ -4,6 +4,8 @@
 set -l sections overview peak leaks growth steps churn sizes threads libraries functions lines errors rss brief
 complete -c msreport -a "$sections" -d Section
 complete -c msreport -l at -x -a 'peak end' -d 'The moment of peak'
+complete -c msreport -l check -r -F -d 'Whether traces keep to limits'
+complete -c msreport -l update -d 'Write what the traces come to'
 complete -c msreport -l diff -r -F -d 'What changed from an older recording'
 complete -c msreport -l figure -x -a 'peak peak-blocks end end-blocks bytes calls temporary life all' -d 'What is compared'
 complete -c msreport -l from -x -d 'Only blocks allocated then or later'
@@ -23,7 +25,7 @@ complete -c msreport -l threshold -x -d 'Least share in the tree'
 complete -c msreport -l alloc-fn -x -d 'A function that is an allocator'
 complete -c msreport -l hide -x -d 'Functions that are no sites'
 complete -c msreport -l all-frames -d 'The innermost function is the site'
-complete -c msreport -l format -x -a 'text json markdown csv' -d 'Format of the answer'
+complete -c msreport -l format -x -a 'text json markdown csv junit github' -d 'Format of the answer'
 complete -c msreport -s o -l output -r -F -d 'Write the answer to a file'
 complete -c msreport -l html -r -F -d 'Write a page for browsers'
 complete -c msreport -l sources -d 'Put lines of source files into the page'
