@@ -14,12 +14,14 @@
 #include "mistakes.h"
 #include "own_peaks.h"
 #include "profile.h"
+#include "savings.h"
 #include "settings.h"
 #include "sites.h"
 #include "suppressions.h"
 #include "symbolize.h"
 #include "temporaries.h"
 #include "timeline.h"
+#include "turnover.h"
 
 /* What a section reads beside the profile; a bit each. */
 enum report_need {
@@ -32,6 +34,7 @@ enum report_need {
 	NEEDS_LINES = 128,
 	NEEDS_LIBRARIES = 256,
 	NEEDS_TEMPORARIES = 512, /* how many there are; lives know it, too */
+	NEEDS_TURNOVER = 1024,   /* each record, too */
 	WANTS_LIVES = 16,        /* if the trace isn't large */
 };
 
@@ -71,11 +74,14 @@ struct report {
 	struct temporaries *temporaries;
 	struct mistakes *mistakes;
 	struct own_peaks *own_peaks[GROUPINGS]; /* BY_FUNCTION, BY_SITE, BY_LIBRARY */
+	struct turnover *turnover;
+	struct savings *savings; /* made between the passes */
 
 	struct mst_end end; /* with `ended` */
 	bool ended;
 	bool partial;              /* the trace is damaged or cut */
 	uint32_t n_threads;        /* of a filtered trace, all that the program had; 0: those of the trace */
+	bool once;                 /* the input cannot be read a second time */
 	uint64_t begin_ns, end_ns; /* of the times in the trace */
 
 	struct answer *answer;
@@ -86,6 +92,8 @@ struct report_section {
 	const char *name; /* on the command line, and in JSON */
 	const char *help; /* one line */
 	unsigned needs;   /* enum report_need */
+	/* Optional. After the pass: an observer for a second one, before write(); NULL: the section needs none. */
+	struct observer *(*plan)(struct report *report);
 	void (*write)(struct report *report);
 };
 

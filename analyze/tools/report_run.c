@@ -11,10 +11,11 @@
 #include "page_run.h"
 #include "report_print.h"
 #include "sample_weight.h"
+#include "second_pass.h"
 
 #define NS_PER_MS 1000000u
 
-enum { ANY_LIVES = NEEDS_LIVES | WANTS_LIVES, MOST_OBSERVERS = 10 };
+enum { ANY_LIVES = NEEDS_LIVES | WANTS_LIVES, MOST_OBSERVERS = 12 };
 
 /* ---- The pass ---- */
 
@@ -105,9 +106,12 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 		pass->observers[pass->n++] = temporaries_observer(r->temporaries);
 	if (needs & NEEDS_MISTAKES && (r->mistakes = mistakes_create()))
 		pass->observers[pass->n++] = mistakes_observer(r->mistakes);
+	if (needs & NEEDS_TURNOVER && (r->turnover = turnover_create()))
+		pass->observers[pass->n++] = turnover_observer(r->turnover);
 	return add_own_peaks(pass, r, needs) && r->profile && (r->mistakes || !(needs & NEEDS_MISTAKES)) &&
 	       (r->growth || !(needs & NEEDS_GROWTH)) && (r->timeline || !(needs & NEEDS_TIMELINE)) &&
-	       (r->lives || !(needs & ANY_LIVES)) && (r->temporaries || !(needs & NEEDS_TEMPORARIES));
+	       (r->lives || !(needs & ANY_LIVES)) && (r->temporaries || !(needs & NEEDS_TEMPORARIES)) &&
+	       (r->turnover || !(needs & NEEDS_TURNOVER));
 }
 
 /* False: no memory. */
@@ -121,15 +125,19 @@ static bool add_page(struct pass *pass, const struct report *r)
 
 /* ---- The answer ---- */
 
-/* Builds the sections. False: no memory. */
-static bool build(const struct report_command *command, struct report *r)
+/* Builds the sections; a page has all. 0, or an enum mst_error. */
+static int build(const struct report_command *command, const struct tool_trace *trace, bool page,
+		 struct report *r)
 {
 	r->sites = sites_create(r->reader, r->calls, &command->query.hidden);
 	if (!r->sites)
-		return false;
+		return MST_ERR_NOMEM;
+	const int error = second_pass_run(command, trace, page, r);
+	if (error)
+		return error;
 	for (size_t i = 0; i < command->n_sections; i++)
 		report_write_section(r, command->sections[i]);
-	return !r->no_memory && !answer_failed(r->answer);
+	return r->no_memory || answer_failed(r->answer) ? MST_ERR_NOMEM : 0;
 }
 
 static void destroy(struct report *r)
@@ -141,6 +149,8 @@ static void destroy(struct report *r)
 	lives_destroy(r->lives);
 	temporaries_destroy(r->temporaries);
 	mistakes_destroy(r->mistakes);
+	savings_destroy(r->savings);
+	turnover_destroy(r->turnover);
 	for (unsigned by = 0; by < GROUPINGS; by++)
 		own_peaks_destroy(r->own_peaks[by]);
 	call_sites_destroy(r->calls);
@@ -164,8 +174,9 @@ static int answer_questions(const struct report_command *command, const struct t
 		r->end = *end;
 	}
 	r->partial |= status == TOOL_PARTIAL;
-	if (!build(command, r)) {
-		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	const int error = build(command, trace, pass->page, r);
+	if (error) {
+		tool_error(tool, "%s", mst_strerror(error));
 		return TOOL_NO_RESULT;
 	}
 	if (pass->page && !page_run_print(pass->page, command, r))
@@ -240,7 +251,8 @@ static int answer_filtered(const struct report_command *command, const struct to
 	const struct filtered_trace_job job = {
 		.query = &command->filter.query,
 		.until_ms = report_command_filters_times(command) ? command->query.until_ms : UINT64_MAX,
-		.left_out = needs_of(command, extent, page) & (ANY_LIVES | NEEDS_TEMPORARIES),
+		.left_out =
+			needs_of(command, extent, page) & (ANY_LIVES | NEEDS_TEMPORARIES | NEEDS_TURNOVER),
 	};
 	struct filtered_trace filtered;
 	r->reader = trace->reader;

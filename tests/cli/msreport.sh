@@ -80,6 +80,7 @@ t msreport leaks --suppressions=wrong T
 t msreport growth --from=10s --until=00:15 T
 t msreport steps T
 t msreport churn T
+t msreport savings T
 t msreport sizes T
 t msreport threads T
 t msreport functions --top=3 T
@@ -106,7 +107,7 @@ t msreport peak --format=json sample
 t msreport leaks cut.zst
 script2trace /dev/null empty
 t msreport empty
-t sh -c 'msreport overview peak leaks growth steps churn sizes threads libraries functions lines errors rss --format=json empty | tr -d "\n" | cut -c 1-400'
+t sh -c 'msreport overview peak leaks growth steps churn savings sizes threads libraries functions lines errors rss --format=json empty | tr -d "\n" | cut -c 1-400'
 printf 'anonymous\nstack 1 0x1000\nalloc 0 malloc 1 10\nfree 0\n' >script
 script2trace script anonymous
 t msreport anonymous

@@ -26,8 +26,8 @@ try:
 except ImportError:
     jsonschema = None
 
-SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "libraries", "functions",
-            "lines", "errors", "rss", "brief")
+SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "threads", "libraries",
+            "functions", "lines", "errors", "rss", "brief")
 
 
 def strict(schema):
