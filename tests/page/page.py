@@ -44,7 +44,7 @@ insert into t select i, hex(randomblob(16 + i % 40)) from n;
 create index tb on t(b);
 select substr(b, 1, 2) k, length(group_concat(b)) from t group by k order by 2 desc limit 3;
 """
-PERL = "my %h; for my $i (1 .. 300000) { $h{$i % 5000} .= $i; } print scalar(keys %h)"
+PERL = "my %h; for my $i (1 .. 2000000) { $h{$i % 5000} .= $i; } print scalar(keys %h)"
 CXX = """#include <regex>
 int main() { return std::regex_match("a", std::regex("a*")); }
 """
