@@ -19,6 +19,7 @@ struct mistakes {
 	struct mistake *items;
 	uint32_t n, room;
 	struct hash_index index; /* by type, call and block */
+	uint32_t again; /* the block of the last call, a marker that it was freed before; or MST_NONE */
 };
 
 /* ---- What calls are ---- */
@@ -77,13 +78,13 @@ static bool count(struct mistakes *m, enum mistake_type type, uint32_t call, uin
 	return true;
 }
 
-/* A free, or a realloc, of a block; `again`: the block of the call before it, a marker that the block was freed before. */
+/* A free, or a realloc, of a block. */
 static bool see_free(struct mistakes *m, const struct mst_kind *kinds, const struct mst_event *event,
-		     uint32_t *again, uint64_t time_ns)
+		     uint64_t time_ns)
 {
 	const struct mst_kind *block = &kinds[event->old_kind];
-	const uint32_t marked = *again;
-	*again = MST_NONE;
+	const uint32_t marked = m->again;
+	m->again = MST_NONE;
 	if (block->op == MST_OP_UNKNOWN) {
 		const enum mistake_type type = marked == MST_NONE ? MISTAKE_UNKNOWN : MISTAKE_DOUBLE;
 		return count(m, type, event->kind, marked, time_ns);
@@ -95,19 +96,19 @@ static bool see_free(struct mistakes *m, const struct mst_kind *kinds, const str
 }
 
 static bool see_event(struct mistakes *m, const struct mst_kind *kinds, const struct mst_event *event,
-		      uint32_t *again, uint64_t time_ns)
+		      uint64_t time_ns)
 {
 	switch (event->type) {
 	case MST_EVENT_ALLOC:
 		return kinds[event->kind].size || count(m, MISTAKE_ZERO, event->kind, MST_NONE, time_ns);
 	case MST_EVENT_FREE:
 	case MST_EVENT_RESIZE:
-		return see_free(m, kinds, event, again, time_ns);
+		return see_free(m, kinds, event, time_ns);
 	case MST_EVENT_CALL:
 		break;
 	}
 	if (kinds[event->kind].op == MST_OP_FREED_BEFORE) {
-		*again = event->old_kind;
+		m->again = event->old_kind;
 		return true;
 	}
 	const enum mistake_type type = type_of_failure(&kinds[event->kind]);
@@ -136,12 +137,14 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	const unsigned shift = mst_reader_time_shift(reader);
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
-	uint32_t n, again = MST_NONE;
+	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
-	if (sums_suffice(observer, reader, chunk))
+	if (sums_suffice(observer, reader, chunk)) {
+		m->again = MST_NONE;
 		return 0;
+	}
 	while (mst_cursor_next(&cursor, &event)) {
-		if (!see_event(m, kinds, &event, &again, event.time << shift))
+		if (!see_event(m, kinds, &event, event.time << shift))
 			return MST_ERR_NOMEM;
 	}
 	return 0;
@@ -157,6 +160,7 @@ struct mistakes *mistakes_create(void)
 		.impl = &impl,
 		.spared = MST_ALL_COLUMNS & ~MST_TIMES,
 	};
+	m->again = MST_NONE;
 	if (hash_index_init(&m->index))
 		return m;
 	mistakes_destroy(m);
