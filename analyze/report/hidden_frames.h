@@ -15,6 +15,7 @@ HIDE_FUNCTION("*strndup")
 HIDE_FUNCTION("*memdup")
 HIDE_FUNCTION("*asprintf")
 HIDE_FUNCTION("operator new*")
+HIDE_FUNCTION("*::operator new*")
 
 /* The C++ library */
 HIDE_FUNCTION("std::*")

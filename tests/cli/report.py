@@ -120,13 +120,19 @@ class Tests:
         found, wanted = ([int(row["resident_bytes"]) for row in each] for each in (rows["samples"], table))
         assert found == wanted, (found, wanted)
 
+    def scripted(self, text):
+        """A trace that a script describes."""
+        script, trace = (os.path.join(self.folder, name) for name in ("script", "scripted.zst"))
+        with open(script, "w", encoding="ascii") as file:
+            file.write(text)
+        subprocess.run([self.build.file("tests/tools/script2trace"), script, trace], check=True)
+        return trace
+
     def test_temporary_share(self):
         """The overview counts what churn counts; what came before a cut trace's beginning isn't temporary."""
-        script, whole, cut = (os.path.join(self.folder, name) for name in ("script", "whole.zst", "cut.zst"))
-        with open(script, "w", encoding="ascii") as file:
-            file.write("stack 0 0x1000\ntime 1000000\nalloc 0 malloc 0 100\nalloc 1 malloc 0 100\ntime 5000000\n"
-                       "free 1\nalloc 2 malloc 0 50\nfree 2\nalloc 3 malloc 0 50\nfree 0\nend 9000000\n")
-        subprocess.run([self.build.file("tests/tools/script2trace"), script, whole], check=True)
+        cut = os.path.join(self.folder, "cut.zst")
+        whole = self.scripted("stack 0 0x1000\ntime 1000000\nalloc 0 malloc 0 100\nalloc 1 malloc 0 100\ntime 5000000\n"
+                              "free 1\nalloc 2 malloc 0 50\nfree 2\nalloc 3 malloc 0 50\nfree 0\nend 9000000\n")
         subprocess.run([self.build.file("analyze/msconvert"), "-q", "--to=trace", "--from=3", "-o", cut, whole],
                        check=True)
         for trace, expected in ((whole, 2), (cut, 1), (self.python, None), (self.trace, None)):
@@ -166,6 +172,10 @@ class Tests:
             filtered = self.answer("errors", option, os.path.join(self.folder, "double.zst"))["errors"]
             assert filtered["double_frees"] == n, (option, filtered)
         assert errors("never")["unknown_blocks"] >= 1
+        for records in (1, 2, 3, 4):    # the marker and the free in one chunk, and in two
+            trace = self.scripted(f"records {records}\nstack 0 0x1000\nalloc 0 malloc 0 100\nfree 0\nfree_again 0\n")
+            twice = self.answer("errors", trace)["errors"]
+            assert (twice["double_frees"], twice["unknown_blocks"]) == (1, 0), (records, twice)
         fails = errors("fails")
         assert {"overflow", "failed", "bad alignment"} <= {row["error"] for row in fails["errors"]}, fails
 

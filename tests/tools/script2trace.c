@@ -23,6 +23,7 @@
  *   free_by B OP S       block B goes by another call than free
  *   call OP S SIZE       a failed call, or a mark
  *   failed_resize B S SIZE
+ *   free_again B         free of an address whose last block, B, is gone
  *   null_frees N
  *   flush
  *   end NS               when the program ended (0)
@@ -259,6 +260,16 @@ static void do_failed_resize(void)
 				       make_kind(MST_OP_REALLOC_MOVED, stack, size, size)));
 }
 
+static void do_free_again(void)
+{
+	const struct block *block = take_block();
+	uint32_t marker;
+
+	check(mst_writer_kind(writer, &(struct mst_kind){ .op = MST_OP_FREED_BEFORE }, &marker));
+	check(mst_writer_failed_resize(writer, block->kind, block->index, marker));
+	check(mst_writer_free(writer, MST_UNKNOWN_KIND, UINT64_MAX));
+}
+
 static void do_null_frees(void)
 {
 	mst_writer_null_frees(writer, take_number());
@@ -292,6 +303,7 @@ static void run_line(char *line)
 		{ "free_by", do_free_by },
 		{ "call", do_call },
 		{ "failed_resize", do_failed_resize },
+		{ "free_again", do_free_again },
 		{ "null_frees", do_null_frees },
 		{ "flush", do_flush },
 		{ "page", do_page },
