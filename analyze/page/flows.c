@@ -15,6 +15,7 @@
 #include "flow_log.h"
 #include "identity.h"
 #include "sample_weight.h"
+#include "stamps.h"
 
 #define MS 1000000u
 #define NOWHERE UINT32_MAX
@@ -369,16 +370,6 @@ static bool add_cut(struct flows *f, struct cut cut)
 	return true;
 }
 
-/* The record at which the calls begin whose time is that of stamp `i`: a pair belongs to its first record's time. */
-static uint32_t first_record(const struct mst_chunk *chunk, uint32_t i)
-{
-	const uint32_t record = chunk->stamps[i].record;
-	if (record == 0)
-		return 0;
-	const unsigned role = chunk->tokens[chunk->records[record - 1]].role;
-	return record + (role == MST_OUT || role == MST_KEEP);
-}
-
 static bool cut_by_time(struct flows *f, uint64_t time_ns, uint32_t record)
 {
 	bool fine = true;
@@ -394,7 +385,7 @@ static bool cut_by_time(struct flows *f, uint64_t time_ns, uint32_t record)
 static bool cut_at_times(struct flows *f, const struct mst_chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->n_stamps; i++) {
-		if (!cut_by_time(f, chunk->stamps[i].time << f->time_shift, first_record(chunk, i)))
+		if (!cut_by_time(f, chunk->stamps[i].time << f->time_shift, stamp_first_record(chunk, i)))
 			return false;
 	}
 	return true;

@@ -11,6 +11,7 @@
 
 #include "array.h"
 #include "sample_weight.h"
+#include "stamps.h"
 
 /* The longest log that is kept in full: 96 MiB. */
 #define MAX_CHANGES ((size_t)4 << 20)
@@ -187,16 +188,6 @@ static bool add_part(struct timeline *t, const struct mst_chunk *chunk, uint32_t
 	return add_tokens(t, chunk, t->counts);
 }
 
-/* The record at which the calls begin whose time is that of stamp `i`: a pair belongs to its first record's time. */
-static uint32_t first_record(const struct mst_chunk *chunk, uint32_t i)
-{
-	const uint32_t record = chunk->stamps[i].record;
-	if (record == 0)
-		return 0;
-	const unsigned role = chunk->tokens[chunk->records[record - 1]].role;
-	return record + (role == MST_OUT || role == MST_KEEP);
-}
-
 static bool add_by_records(struct timeline *t, const struct mst_chunk *chunk)
 {
 	uint32_t from = 0;
@@ -204,7 +195,7 @@ static bool add_by_records(struct timeline *t, const struct mst_chunk *chunk)
 		const uint64_t time_ns = chunk->stamps[i].time << t->time_shift;
 		if (bucket_at(t, time_ns) <= t->n_buckets)
 			continue;
-		const uint32_t to = first_record(chunk, i);
+		const uint32_t to = stamp_first_record(chunk, i);
 		if (!add_part(t, chunk, from, to) || !move_to(t, time_ns))
 			return false;
 		from = to;
