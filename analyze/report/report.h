@@ -20,6 +20,7 @@
 #include "suppressions.h"
 #include "symbolize.h"
 #include "temporaries.h"
+#include "thread_changes.h"
 #include "timeline.h"
 #include "turnover.h"
 
@@ -34,8 +35,9 @@ enum report_need {
 	NEEDS_LINES = 128,
 	NEEDS_LIBRARIES = 256,
 	NEEDS_TEMPORARIES = 512, /* how many there are; lives know it, too */
-	NEEDS_TURNOVER = 1024,   /* each record, too */
-	WANTS_LIVES = 16,        /* if the trace isn't large */
+	NEEDS_THREAD_CHANGES = 2048,
+	NEEDS_TURNOVER = 1024, /* each record, too */
+	WANTS_LIVES = 16,      /* if the trace isn't large */
 };
 
 /* Most events of a trace of which WANTS_LIVES, or the overview for NEEDS_TEMPORARIES, reads each record. */
@@ -70,6 +72,7 @@ struct report {
 	/* The observers; NULL: no section needs it. */
 	struct profile *profile, *growth;
 	struct timeline *timeline;
+	struct thread_changes *thread_changes;
 	struct lives *lives;
 	struct temporaries *temporaries;
 	struct mistakes *mistakes;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* When the live bytes jumped, which stacks made them jump, and whether they came back. */
+/* When the live bytes jumped, which stacks and threads made them jump, and whether they came back. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report.h"
 #include "steps.h"
@@ -92,6 +95,62 @@ static void write_all_makers(struct report *r, const struct step *steps, uint32_
 	groups_finish(&groups);
 }
 
+/* ---- Threads ---- */
+
+static const struct answer_column thread_columns[] = {
+	{ "step", "step", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	{ "bytes", "bytes", ANSWER_SIGNED, ANSWER_EVERYWHERE },
+	{ "tid", "thread", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "name", "name", ANSWER_TEXT, ANSWER_EVERYWHERE },
+};
+
+/*
+ * The threads whose calls changed most in the step, in its direction. `sums` and `makers` have an entry for each
+ * thread.
+ */
+static void write_threads_of(struct report *r, const struct step *step, uint32_t number, uint64_t *sums,
+			     struct maker *makers)
+{
+	const uint64_t top = report_top(r, 2);
+	uint32_t n_threads, n = 0;
+	const struct mst_thread *threads = mst_reader_threads(r->reader, &n_threads);
+	memset(sums, 0, n_threads * sizeof(*sums));
+	thread_changes_add_up(r->thread_changes, timeline_begins_ns(r->timeline, step->first),
+			      timeline_begins_ns(r->timeline, step->last + 1), sums, n_threads);
+	for (uint32_t i = 0; i < n_threads; i++) {
+		const int64_t change = (int64_t)sums[i];
+		if (change != 0 && (change > 0) == (step->change > 0))
+			makers[n++] = (struct maker){ change, i };
+	}
+	qsort(makers, n, sizeof(*makers), compare);
+	for (uint32_t i = 0; i < n && i < top; i++) {
+		const struct mst_thread *thread = &threads[makers[i].group];
+		char tid[16];
+		answer_number(r->answer, number);
+		answer_number(r->answer, (uint64_t)makers[i].change);
+		snprintf(tid, sizeof(tid), "%" PRIu32, thread->tid);
+		answer_text(r->answer, tid);
+		answer_text(r->answer, thread->name && *thread->name ? thread->name : NULL);
+	}
+}
+
+static void write_threads(struct report *r, const struct step *steps, uint32_t n)
+{
+	uint32_t n_threads;
+	mst_reader_threads(r->reader, &n_threads);
+	if (n_threads < 2)
+		return;
+	uint64_t *sums = calloc(n_threads, sizeof(*sums));
+	struct maker *makers = calloc(n_threads, sizeof(*makers));
+	r->no_memory |= !sums || !makers;
+	answer_table(r->answer, "threads", "By thread", thread_columns,
+		     sizeof(thread_columns) / sizeof(*thread_columns));
+	for (uint32_t i = 0; i < n && !r->no_memory; i++)
+		write_threads_of(r, &steps[i], i + 1, sums, makers);
+	free(sums);
+	free(makers);
+}
+
 static void write_steps(struct report *r)
 {
 	const enum group_by by = r->query->by_given ? r->query->by : BY_SITE;
@@ -105,17 +164,19 @@ static void write_steps(struct report *r)
 	const uint32_t found = steps_find(levels, n, steps, top < STEPS_MOST ? (uint32_t)top : STEPS_MOST);
 	answer_section(r->answer, "steps", "Steps of the live bytes");
 	write_list(r, steps, found);
-	if (found)
+	if (found) {
 		write_all_makers(r, steps, found, by);
-	else
+		write_threads(r, steps, found);
+	} else {
 		answer_note(
 			r->answer,
 			"No step: no short span of time moves the live bytes by a twentieth of the peak.");
+	}
 }
 
 const struct report_section section_steps = {
 	.name = "steps",
 	.help = "when the live bytes jumped, and which allocations made them jump",
-	.needs = NEEDS_TIMELINE,
+	.needs = NEEDS_TIMELINE | NEEDS_THREAD_CHANGES,
 	.write = write_steps,
 };

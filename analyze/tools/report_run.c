@@ -106,11 +106,15 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 		pass->observers[pass->n++] = temporaries_observer(r->temporaries);
 	if (needs & NEEDS_MISTAKES && (r->mistakes = mistakes_create()))
 		pass->observers[pass->n++] = mistakes_observer(r->mistakes);
+	if (needs & NEEDS_THREAD_CHANGES &&
+	    (r->thread_changes = thread_changes_create(r->begin_ns, r->end_ns)))
+		pass->observers[pass->n++] = thread_changes_observer(r->thread_changes);
 	if (needs & NEEDS_TURNOVER && (r->turnover = turnover_create()))
 		pass->observers[pass->n++] = turnover_observer(r->turnover);
 	return add_own_peaks(pass, r, needs) && r->profile && (r->mistakes || !(needs & NEEDS_MISTAKES)) &&
 	       (r->growth || !(needs & NEEDS_GROWTH)) && (r->timeline || !(needs & NEEDS_TIMELINE)) &&
 	       (r->lives || !(needs & ANY_LIVES)) && (r->temporaries || !(needs & NEEDS_TEMPORARIES)) &&
+	       (r->thread_changes || !(needs & NEEDS_THREAD_CHANGES)) &&
 	       (r->turnover || !(needs & NEEDS_TURNOVER));
 }
 
@@ -151,6 +155,7 @@ static void destroy(struct report *r)
 	mistakes_destroy(r->mistakes);
 	savings_destroy(r->savings);
 	turnover_destroy(r->turnover);
+	thread_changes_destroy(r->thread_changes);
 	for (unsigned by = 0; by < GROUPINGS; by++)
 		own_peaks_destroy(r->own_peaks[by]);
 	call_sites_destroy(r->calls);

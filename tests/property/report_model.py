@@ -142,7 +142,8 @@ class Model:
         self.threads = defaultdict(Counter)
         self.pairs = defaultdict(Counter)
         self.sizes = Counter()
-        self.changes = []                       # (time, stack, bytes)
+        self.sizes_and_lives = []               # (size, lifetime in calls) of freed blocks
+        self.changes = []                       # (time, stack, thread that makes the call, bytes)
         self.last = self.first = None           # heaptrack's
         for event in events:
             self.see(event)
@@ -172,14 +173,14 @@ class Model:
         thread['most'] = max(thread['most'], thread['live'])
         self.last = (stack, size)
         self.first = self.first or self.last
-        self.changes.append((event['time_ns'], stack, size))
+        self.changes.append((event['time_ns'], stack, tid, size))
 
     def take(self, event):
         block = self.live.pop(event['old_block'])
         self.total -= block.size
         self.threads[block.tid]['live'] -= block.size
         self.threads[block.tid]['blocks'] -= 1
-        self.changes.append((event['time_ns'], block.stack, -block.size))
+        self.changes.append((event['time_ns'], block.stack, event['tid'], -block.size))
         return block
 
     def free(self, event):
@@ -263,12 +264,14 @@ class Timeline:
     def __init__(self, model, end_ns, begin_ns=0):
         self.span, self.begin, self.end = (end_ns - begin_ns) // BUCKETS + 1, begin_ns, end_ns
         self.series = defaultdict(lambda: [0] * BUCKETS)
-        for time, stack, size in model.changes:
+        self.by_thread = Counter()              # by bucket and thread: what it changed
+        for time, stack, tid, size in model.changes:
             bucket = min((min(time, end_ns) - begin_ns) // self.span, BUCKETS - 1)
             for i in range(bucket, BUCKETS):
                 self.series[stack][i] += size
         n = (end_ns - begin_ns) // self.span + 1
         self.series = {stack: levels[:n] for stack, levels in self.series.items()}
+            self.by_thread[bucket, tid] += size
         self.levels = [sum(levels[i] for levels in self.series.values()) for i in range(n)]
 
 
@@ -608,7 +611,7 @@ def compare_threads(section, model):
               [(str(a), str(b), p['blocks'], p['bytes']) for (a, b), p in model.pairs.items() if a != b])
 
 
-def compare_steps(section, timeline):
+def compare_steps(section, timeline, several_threads):
     def begins(bucket):
         return min(timeline.begin + bucket * timeline.span, timeline.end)
     rows = [(begins(first), begins(last + 1), change, None if back is None else begins(back + 1))
@@ -649,8 +652,23 @@ def compare_sections(bench, rng, events, timeline_of, words=()):
     compare_overview(sections['overview'], model)
     compare_first_screen(bench.ask('overview', *words)['overview'], model)
     compare_peak(sections['peak'], model)
+    compare_threads_of_steps(section.get('threads'), timeline, several_threads)
+
+
+def compare_threads_of_steps(rows, timeline, several_threads):
+    """What each thread allocated less what it freed. A trace of one thread has no such table."""
+    steps, threads = find_steps(timeline.levels), []
+    same('table of threads', rows is not None, several_threads and bool(steps))
+    if rows is None:
+        return
+    for number, (first, last, change, _) in enumerate(steps, 1):
+        made = Counter()
+        for (bucket, tid), size in timeline.by_thread.items():
+            made[tid] += size if first <= bucket <= last else 0
+        threads += [(number, size, str(tid)) for tid, size in made.items() if size * change > 0]
+    same_rows('threads of steps', values(rows, 'step', 'bytes', 'tid'), threads)
     compare_leaks(sections['leaks'], model, timeline)
-    compare_steps(sections['steps'], timeline)
+    compare_steps(sections['steps'], timeline, sections['threads']['count'] > 1)
     compare_churn(sections['churn'], model)
     compare_sizes(sections['sizes'], model)
     compare_threads(sections['threads'], model)

@@ -38,6 +38,10 @@ export function borderAt(model, time) {
 	return low > 0 && time - model.border[low - 1] < model.border[low] - time ? low - 1 : low;
 }
 
+function threadChange({ tid, name, bytes: size }) {
+	return `${name ? show(name, 30) : tid} ${change(size)}`;
+}
+
 export function timeline(model, state) {
 	const facts = eventsOf(model),
 		bands = bandsOf(model);
@@ -259,6 +263,7 @@ export function timeline(model, state) {
 				stepFact(
 					step,
 					(steps.made_by ?? []).filter((row) => row.step === step.step),
+					(steps.threads ?? []).filter((row) => row.step === step.step),
 				),
 			),
 			marks: marksOf(model).map(markFact),
@@ -285,7 +290,7 @@ export function timeline(model, state) {
 		);
 	}
 
-	function stepFact(step, makers) {
+	function stepFact(step, makers, threads) {
 		const from = step.from_ns / 1e9,
 			until = step.until_ns / 1e9,
 			up = step.bytes >= 0;
@@ -325,6 +330,7 @@ export function timeline(model, state) {
 							),
 					),
 				),
+				threads.length ? h("p", { class: "soft" }, `By thread: ${threads.map(threadChange).join(", ")}`) : null,
 				go(
 					"Show what it left",
 					() => {
