@@ -104,6 +104,9 @@ printf 'sampled 4096\nstack 1 0x1000\nalloc 0 malloc 1 100\nalloc 1 malloc 1 100
 script2trace script sample
 t msreport peak sample
 t msreport peak --format=json sample
+printf 'usable 64\nstack 1 0x1000\nalloc 0 malloc 1 100\nalloc 1 malloc 1 0\nfree 1\nalloc 2 malloc 1 5000000\nend 10\n' >script
+script2trace script usable
+t msreport sizes usable
 t msreport leaks cut.zst
 script2trace /dev/null empty
 t msreport empty

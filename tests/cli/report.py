@@ -56,11 +56,14 @@ class Tests:
         self.python = self.record("python", sys.executable, "-c",
                                   "x = [str(i) * 9 for i in range(30000)]; y = list(map(bytes, range(999)))")
 
+        self.steps = self.record("steps", "--usable=yes", self.build.file("tests/cli/steps_program"))
+
     def record(self, name, *command, also=()):
         """The command may begin with options of msrec; `also`: statuses that are as good as 0."""
         trace = os.path.join(self.folder, name + ".zst")
-        done = subprocess.run([self.build.msrec, "-q", "-f", "-o", trace, *command], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, check=False)
+        with open(trace + ".out", "wb") as out:
+            done = subprocess.run([self.build.msrec, "-q", "-f", "-o", trace, *command], stdout=out,
+                                  stderr=subprocess.DEVNULL, check=False)
         assert done.returncode in (0, *also), (command, done)
         return trace
 
@@ -77,7 +80,7 @@ class Tests:
             return "python3-jsonschema is not installed"
         jsonschema.Draft202012Validator.check_schema(self.schema)
         validator = jsonschema.Draft202012Validator(strict(self.schema))
-        for trace in (self.trace, self.python):
+        for trace in (self.trace, self.python, self.steps):
             for words in (SECTIONS, ("peak", "leaks", "growth", "churn", "--by=library"), ("peak", "--by=type"),
                           ("peak", "--by=thread", "--at=end"), ("growth", "--by=size"), ("--stack=1",), ("--stack=c",),
                           ("--check=peak<=1G", "--check=errors==0", "--check=peak(fn~a)>=0"),
@@ -151,6 +154,20 @@ class Tests:
             for member in ("life_calls_p50", "life_ns_p50"):
                 assert stack.get(member) == row[member], (member, stack, row)
             assert stack["live_bytes"][-1] == stack["end_bytes"] and len(stack["frames"]) > 2, stack
+
+    def test_threads_of_steps(self):
+        """One thread makes the step, another one takes back most of it. Slack is what the program itself found."""
+        with open(self.steps + ".out", encoding="ascii") as file:
+            slack, size = int(file.read()), 10007
+        answer = self.answer("--size=10007", "steps", "sizes", self.steps)
+        steps, sizes = answer["steps"], answer["sizes"]
+        assert [step["bytes"] for step in steps["steps"]] == [200 * size, -150 * size], steps
+        loader, first = steps["threads"]
+        assert (loader["step"], loader["bytes"], loader["name"]) == (1, 200 * size, "loader"), steps
+        assert (first["step"], first["bytes"]) == (2, -150 * size) and first["tid"] != loader["tid"], steps
+        assert (sizes["slack_bytes"], sizes["peak_slack_bytes"]) == (slack, slack) and slack > 0, (sizes, slack)
+        assert sizes["lifetimes"] == [{"from": 4096, "to": 65535, "life_0": 0, "life_1": 0, "life_16": 150,
+                                       "life_256": 0, "life_4096": 0, "life_65536": 0, "end_blocks": 50}], sizes
 
     def test_errors(self):
         """frees_program makes each mistake; which pairs are wrong is the same rule as in tests/cli/frees.py."""

@@ -41,6 +41,7 @@ class Script:
     def __init__(self, rng):
         self.rng, self.lines, self.live, self.next, self.time = rng, [], [], 0, 0
         self.threads = rng.choice([1, 1, 2, 5])
+        self.usable = rng.choice([0, 8, 100])       # of which the allocator gives multiples; 0: not recorded
         self.stacks = rng.randint(1, 30)
         rate = rng.choice([20, 2000, 100000])      # events a second
         self.pause = SECOND // rate
@@ -48,6 +49,8 @@ class Script:
             self.lines.append(f'records {rng.choice([3, 20, 200])}')
         if rng.random() < .3:
             self.lines.append(f'keyframes {rng.choice([10, 100])}')
+        if self.usable:
+            self.lines.append(f'usable {self.usable}')
         for stack in range(self.stacks):
             depth = rng.randint(1, 6)
             frames = [hex(0x1000 + rng.randint(0, 12)) for _ in range(depth)] + [hex(0x2000 + stack)]
@@ -191,6 +194,7 @@ class Model:
         self.pairs[block.tid, tid]['blocks'] += 1
         self.pairs[block.tid, tid]['bytes'] += block.size
         life = self.all_calls() - block.calls
+        self.sizes_and_lives.append((block.size, life))
         self.lives[block.stack].append((life, self.all_bytes() - block.bytes, event['time_ns'] - block.time))
         figures['freed'] += 1
         if block.resizes == 0:
@@ -267,11 +271,11 @@ class Timeline:
         self.by_thread = Counter()              # by bucket and thread: what it changed
         for time, stack, tid, size in model.changes:
             bucket = min((min(time, end_ns) - begin_ns) // self.span, BUCKETS - 1)
+            self.by_thread[bucket, tid] += size
             for i in range(bucket, BUCKETS):
                 self.series[stack][i] += size
         n = (end_ns - begin_ns) // self.span + 1
         self.series = {stack: levels[:n] for stack, levels in self.series.items()}
-            self.by_thread[bucket, tid] += size
         self.levels = [sum(levels[i] for levels in self.series.values()) for i in range(n)]
 
 
@@ -514,7 +518,9 @@ class Bench:
         self.script2trace, self.folder, self.trace = build / 'tests/tools/script2trace', folder, folder / 'trace'
 
     def make(self, rng):
-        Script(rng).write(self.folder / 'script')
+        script = Script(rng)
+        script.write(self.folder / 'script')
+        self.usable = script.usable
         subprocess.run([self.script2trace, self.folder / 'script', self.trace], check=True)
         return self.table('ndjson')
 
@@ -599,6 +605,35 @@ def compare_churn(section, model):
 def compare_sizes(section, model):
     same_rows('sizes', values(section['commonest'], 'size', 'calls'), list(model.sizes.items()))
     same('sizes', sum(row['calls'] for row in section['classes']), model.calls)
+    compare_lifetimes(section['lifetimes'], model)
+
+
+def compare_lifetimes(rows, model):
+    """By size and lifetime, of which each row and column reaches sixteen times as far as the one before."""
+    def band(size):
+        return next((i for i in range(5) if size < 16 << 4 * i), 5)
+    cells = Counter((band(size), 0 if life == 0 else 1 + min(band(life), 4)) for size, life in model.sizes_and_lives)
+    cells.update((band(block.size), 6) for block in model.live.values())
+    bands = {key[0] for key in cells}
+    same('lifetimes', [tuple(row.values()) for row in rows],
+         [(16 ** i if i else 0, (16 << 4 * i) - 1 if i < 5 else None, *(cells[i, k] for k in range(7)))
+          for i in sorted(bands)])
+
+
+def compare_slack(section, model, usable):
+    """`usable`: the allocator gives a multiple of it, and at least one."""
+    def slack(size):
+        return max(-(-size // usable), 1) * usable - size
+    if usable == 0 or model.calls == 0:
+        same('no slack', 'slack_bytes' in section, False)
+        return
+    peak = Counter(block.size for block in model.peak_live)
+    sums = [sum(slack(size) * n for size, n in sizes.items()) for sizes in (model.sizes, peak)]
+    same('slack', [section['slack_bytes'], section['peak_slack_bytes']], sums)
+    same('classes', [sum(row[key] for row in section['classes']) for key in ('slack_bytes', 'peak_slack_bytes')], sums)
+    for row in section['classes']:
+        same('class', row['slack_bytes'], sum(slack(size) * n for size, n in model.sizes.items()
+                                              if row['from'] <= size <= row['to']))
 
 
 def compare_threads(section, model):
@@ -617,6 +652,21 @@ def compare_steps(section, timeline, several_threads):
     rows = [(begins(first), begins(last + 1), change, None if back is None else begins(back + 1))
             for first, last, change, back in find_steps(timeline.levels)]
     same('steps', values(section['steps'], 'from_ns', 'until_ns', 'bytes', 'back_ns'), rows)
+    compare_threads_of_steps(section.get('threads'), timeline, several_threads)
+
+
+def compare_threads_of_steps(rows, timeline, several_threads):
+    """What each thread allocated less what it freed. A trace of one thread has no such table."""
+    steps, threads = find_steps(timeline.levels), []
+    same('table of threads', rows is not None, several_threads and bool(steps))
+    if rows is None:
+        return
+    for number, (first, last, change, _) in enumerate(steps, 1):
+        made = Counter()
+        for (bucket, tid), size in timeline.by_thread.items():
+            made[tid] += size if first <= bucket <= last else 0
+        threads += [(number, size, str(tid)) for tid, size in made.items() if size * change > 0]
+    same_rows('threads of steps', values(rows, 'step', 'bytes', 'tid'), threads)
 
 
 def compare_functions(section, events, stacks, model):
@@ -652,25 +702,11 @@ def compare_sections(bench, rng, events, timeline_of, words=()):
     compare_overview(sections['overview'], model)
     compare_first_screen(bench.ask('overview', *words)['overview'], model)
     compare_peak(sections['peak'], model)
-    compare_threads_of_steps(section.get('threads'), timeline, several_threads)
-
-
-def compare_threads_of_steps(rows, timeline, several_threads):
-    """What each thread allocated less what it freed. A trace of one thread has no such table."""
-    steps, threads = find_steps(timeline.levels), []
-    same('table of threads', rows is not None, several_threads and bool(steps))
-    if rows is None:
-        return
-    for number, (first, last, change, _) in enumerate(steps, 1):
-        made = Counter()
-        for (bucket, tid), size in timeline.by_thread.items():
-            made[tid] += size if first <= bucket <= last else 0
-        threads += [(number, size, str(tid)) for tid, size in made.items() if size * change > 0]
-    same_rows('threads of steps', values(rows, 'step', 'bytes', 'tid'), threads)
     compare_leaks(sections['leaks'], model, timeline)
     compare_steps(sections['steps'], timeline, sections['threads']['count'] > 1)
     compare_churn(sections['churn'], model)
     compare_sizes(sections['sizes'], model)
+    compare_slack(sections['sizes'], model, bench.usable)
     compare_threads(sections['threads'], model)
     return timeline
 

@@ -11,6 +11,7 @@
  *   anonymous            frees don't say of which block (before everything else)
  *   alone                there is no thread but 0 (before everything else)
  *   sampled N            of a sample with this mean (before everything else)
+ *   usable N             the allocator rounds sizes up to a multiple of N, at least N
  *   module PATH          the executable, of which `m` frames are
  *   stack S FRAME...     stack S, innermost frame first: m0x1234 in the module, 0x1234 in none
  *   time NS              when the following calls are made
@@ -46,7 +47,7 @@
 
 static struct mst_writer *writer;
 static unsigned line_number;
-static uint64_t time_ns, end_ns;
+static uint64_t time_ns, end_ns, usable_step; /* usable_step 0: usable sizes are not recorded */
 static uint32_t thread, n_threads = THREADS;
 static uint32_t module_id = MST_NONE;
 static uint32_t stacks[MAX_STACKS];
@@ -134,6 +135,24 @@ static uint32_t make_kind(uint8_t op, uint32_t stack, uint64_t size, uint64_t ca
 	return id;
 }
 
+/* A kind that gives a block. */
+static uint32_t make_block_kind(uint8_t op, uint32_t stack, uint64_t size, uint64_t cap)
+{
+	const uint64_t steps = usable_step && size ? (size - 1) / usable_step + 1 : 1;
+	const struct mst_kind kind = {
+		.op = op,
+		.flags = usable_step ? MST_KIND_USABLE : 0,
+		.stack = stack,
+		.size = size,
+		.cap = cap,
+		.usable = steps * usable_step,
+	};
+	uint32_t id;
+
+	check(mst_writer_kind(writer, &kind, &id));
+	return id;
+}
+
 /* ---- commands ---- */
 
 static void do_module(void)
@@ -191,6 +210,11 @@ static void do_thread(void)
 	mst_writer_at(writer, time_ns, thread = (uint32_t)take_below(n_threads));
 }
 
+static void do_usable(void)
+{
+	usable_step = take_number();
+}
+
 static void do_alloc(void)
 {
 	struct block *block = take_block();
@@ -198,7 +222,7 @@ static void do_alloc(void)
 	const uint32_t stack = take_stack();
 
 	block->cap = take_number();
-	block->kind = make_kind(op, stack, block->cap, block->cap);
+	block->kind = make_block_kind(op, stack, block->cap, block->cap);
 	check(mst_writer_alloc(writer, block->kind, &block->index));
 }
 
@@ -219,7 +243,7 @@ static void do_resize(void)
 
 	if (size > block->cap)
 		block->cap = size;
-	kind = make_kind(op, stack, size, block->cap);
+	kind = make_block_kind(op, stack, size, block->cap);
 	check(mst_writer_resize(writer, block->kind, block->index, kind, &block->index));
 	block->kind = kind;
 }
@@ -294,6 +318,7 @@ static void run_line(char *line)
 		{ "instructions", do_instructions },
 		{ "step", do_step },
 		{ "thread", do_thread },
+		{ "usable", do_usable },
 		{ "module", do_module },
 		{ "stack", do_stack },
 		{ "time", do_time },

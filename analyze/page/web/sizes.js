@@ -113,6 +113,12 @@ function commonest(rows, state) {
 	return grid;
 }
 
+// What the allocator gave beyond what was asked for, if that was recorded.
+function slack({ slack_bytes: all, peak_slack_bytes: peak }) {
+	if (all === undefined) return null;
+	return ` The allocator gave ${bytes(all)} more than was asked for; ${bytes(peak)} of that lies in the peak.`;
+}
+
 export function sizes(model, state) {
 	const section = model.meta.report.sections.sizes ?? {
 		classes: [],
@@ -137,6 +143,7 @@ export function sizes(model, state) {
 			"p",
 			{ class: "about" },
 			`The whole run: ${count(section.calls)} calls of ${count(section.sizes)} sizes, ${bytes(section.mean)} on average.`,
+			slack(section),
 		),
 		h("p", { class: "controls" }, h("label", {}, "Count ", menu)),
 		chart,
