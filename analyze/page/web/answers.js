@@ -65,7 +65,7 @@ function lifeColumn(model) {
 		fixed: true,
 		cell: (row) =>
 			row.nodes.length
-				? spark(livesOf(model).ofAll(row.nodes, true), model.border)
+				? spark((row.life ??= livesOf(model).ofAll(row.nodes, true)), model.border)
 				: h("span", { class: "soft" }, "–"),
 	};
 }

@@ -177,8 +177,10 @@ function addNodes(model, reader) {
 	model.depth = new Uint32Array(n);
 	for (let i = 0; i < n; i++) model.depth[i] = model.parent[i] < 0 ? 0 : model.depth[model.parent[i]] + 1;
 	addChildren(model);
-	model.nameOf = (node) =>
-		model.rest[node] ? `${model.others[node]} others` : model.functionOf(model.frame[node]);
+	model.nameOf = (node) => {
+		if (!model.rest[node]) return model.functionOf(model.frame[node]);
+		return model.others[node] === 1 ? "1 other" : `${model.others[node]} others`;
+	};
 }
 
 function addChildren(model) {
@@ -457,22 +459,22 @@ function addSums(model) {
 		return sums;
 	};
 	model.total = (self) => self.reduce((sum, value) => sum + value, 0);
-	// The live bytes of a node at each border; with `inclusive`, with its descendants.
-	model.lifeOf = (node, inclusive = false) => {
-		const life = new Float64Array(model.bucketCount + 1);
-		const add = (which) => {
-			let value = kinds.Bytes.initial[which],
-				i = cells.first[which];
-			for (let border = 0; border <= model.bucketCount; border++) {
-				while (i < cells.first[which + 1] && cells.bucket[i] < border)
-					value = kinds.Bytes.initial[which] + cells.netBytes[i++];
-				life[border] += value;
+	// The live bytes of several nodes at each border.
+	model.lifeOfAll = (nodes) => {
+		const life = new Float64Array(model.bucketCount + 1),
+			{ initial, net } = kinds.Bytes;
+		for (const node of nodes) {
+			let before = 0;
+			life[0] += initial[node];
+			for (let i = cells.first[node]; i < cells.first[node + 1]; i++) {
+				life[cells.bucket[i] + 1] += net[i] - before;
+				before = net[i];
 			}
-			if (inclusive) for (const child of model.childrenOf(which)) add(child);
-		};
-		add(node);
+		}
+		for (let border = 1; border < life.length; border++) life[border] += life[border - 1];
 		return life;
 	};
+	model.lifeOf = (node) => model.lifeOfAll([node]);
 }
 
 // The part of a group, [group, group + 1), that lies in [from, to).

@@ -201,14 +201,10 @@ export function details(model, state) {
 	}
 
 	function life(now, nodes) {
-		const points = new Float64Array(model.bucketCount + 1),
+		const points = model.lifeOfAll(nodes),
 			W = 320,
 			H = 56,
 			{ border } = model;
-		for (const n of nodes) {
-			const of = model.lifeOf(n);
-			if (of) for (let i = 0; i < points.length; i++) points[i] += of[i];
-		}
 		const most = points.reduce((a, b) => Math.max(a, b), 0),
 			end = border[model.bucketCount],
 			x = (i) => (((border[i] - border[0]) / (end - border[0] || 1)) * W).toFixed(1);

@@ -92,7 +92,8 @@ export class Groups {
 	}
 }
 
-// Live bytes at each border, by node, with what the node called: made when first asked for.
+// Live bytes at each border, by node, with what the node called: made when first asked for. For curves of few pixels:
+// single precision is enough, and all nodes at all borders are large.
 export class Lives {
 	constructor(model) {
 		this.model = model;
@@ -102,7 +103,7 @@ export class Lives {
 
 	#sumUp() {
 		const { model, width } = this;
-		this.rows = new Float64Array(model.nodeCount * width);
+		this.rows = new Float32Array(model.nodeCount * width);
 		for (let n = 0; n < model.nodeCount; n++) this.rows.set(model.lifeOf(n), n * width);
 		for (let n = model.nodeCount - 1; n >= 0; n--) {
 			const to = model.parent[n] * width,
@@ -118,9 +119,10 @@ export class Lives {
 
 	// Sum of several nodes; `self`: without what they called.
 	ofAll(nodes, self = false) {
+		if (self) return this.model.lifeOfAll(nodes);
 		const sum = new Float64Array(this.width);
 		for (const n of nodes) {
-			const life = self ? this.model.lifeOf(n) : this.of(n);
+			const life = this.of(n);
 			for (let i = 0; i < sum.length; i++) sum[i] += life[i];
 		}
 		return sum;
