@@ -6,6 +6,13 @@
 
 #include "array.h"
 #include "index_map.h"
+#include "tree_order.h"
+
+/*
+ * The part of a node's sum with its descendants that counts like what is its own. Without it, what belongs to thousands
+ * of small stacks would have no node at all; with more, whole stacks are rare.
+ */
+#define DESCENDANTS_COUNT (1. / 64)
 
 /* By what nodes are large. */
 enum measure { AT_HIGHEST, AT_THE_END, BYTES, CALLS, TEMPORARY, GROWTH, MEASURES };
@@ -14,7 +21,7 @@ enum measure { AT_HIGHEST, AT_THE_END, BYTES, CALLS, TEMPORARY, GROWTH, MEASURES
 struct full_node {
 	uint32_t parent, frame; /* the root's is itself */
 	uint32_t stack;         /* MST_NONE: none ends here */
-	uint32_t rank;          /* the best by any measure */
+	uint32_t place;         /* in the order of the choice */
 	uint32_t chosen;        /* number + 1; 0: it isn't */
 	bool parted;            /* chosen, and some child isn't */
 	uint64_t sums[MEASURES];
@@ -206,47 +213,53 @@ static bool build(struct chooser *c, const struct flows *flows)
 
 /* ---- The choice ---- */
 
-struct ranked {
-	uint64_t value;
-	uint32_t node;
-};
-
-/* The largest first; parents before children, whose numbers are higher. */
-static int compare(const void *a, const void *b)
+/* By all measures the share of a node with its descendants. */
+static double share_of(const struct chooser *c, uint32_t node)
 {
-	const struct ranked *x = a, *y = b;
-	if (x->value != y->value)
-		return x->value > y->value ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+	const uint64_t *sums = c->nodes[node].sums, *all = c->nodes[0].sums;
+	double share = 0;
+	for (unsigned m = 0; m < MEASURES; m++)
+		share += all[m] ? (double)sums[m] / (double)all[m] : 0;
+	return share;
 }
 
-static bool rank(struct chooser *c)
+/* What it is worth to show each node. NULL: no memory. */
+static double *weigh(const struct chooser *c)
 {
-	struct ranked *order = malloc(c->n * sizeof(*order));
-	if (!order)
-		return false;
-	for (uint32_t i = 0; i < c->n; i++)
-		c->nodes[i].rank = UINT32_MAX;
-	for (unsigned m = 0; m < MEASURES; m++) {
-		for (uint32_t i = 0; i < c->n; i++)
-			order[i] = (struct ranked){ c->nodes[i].sums[m], i };
-		qsort(order, c->n, sizeof(*order), compare);
-		for (uint32_t i = 0; i < c->n && (order[i].value || m == 0); i++) {
-			struct full_node *node = &c->nodes[order[i].node];
-			node->rank = i < node->rank ? i : node->rank;
-		}
+	double *weights = calloc(c->n, sizeof(*weights));
+	for (uint32_t i = c->n; weights && i-- > 0;) {
+		/* What the children have is subtracted already: their numbers are higher. */
+		const double share = share_of(c, i), own = weights[i] + share;
+		weights[i] = (own > 0 ? own : 0) + share * DESCENDANTS_COUNT;
+		if (i > 0)
+			weights[c->nodes[i].parent] -= share;
 	}
-	free(order);
-	return true;
+	return weights;
 }
 
-/* Chooses the nodes with ranks below `below` whose parents are chosen; returns how many the page then has. */
+static bool set_places(struct chooser *c)
+{
+	uint32_t *parents = malloc(c->n * sizeof(*parents)), *places = malloc(c->n * sizeof(*places));
+	double *weights = weigh(c);
+	for (uint32_t i = 0; parents && i < c->n; i++)
+		parents[i] = c->nodes[i].parent;
+	const bool fine = parents && places && weights && tree_order(parents, weights, c->n, places);
+	for (uint32_t i = 0; fine && i < c->n; i++)
+		c->nodes[i].place = places[i];
+	free(parents);
+	free(places);
+	free(weights);
+	return fine;
+}
+
+/* Chooses the nodes with places below `below`; returns how many the page then has. */
 static uint32_t choose(struct chooser *c, uint32_t below)
 {
 	uint32_t n = 0, n_others = 0;
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct full_node *node = &c->nodes[i], *parent = &c->nodes[node->parent];
-		const bool chosen = i == 0 || (node->rank < below && parent->chosen);
+		const bool chosen = i == 0 || node->place < below;
+		assert(!chosen || i == 0 || parent->chosen);
 		node->parted = false;
 		node->chosen = chosen ? ++n : 0;
 		if (chosen || !parent->chosen || parent->parted)
@@ -261,7 +274,7 @@ static uint32_t choose(struct chooser *c, uint32_t below)
 static bool choose_most(struct chooser *c, uint32_t most)
 {
 	uint32_t low = 0, high = c->n;
-	if (!rank(c))
+	if (!set_places(c))
 		return false;
 	while (low < high) {
 		const uint32_t middle = high - (high - low) / 2;

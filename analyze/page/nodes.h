@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calling-context tree that the page shows: of all calls that lead to allocations, the nodes that are among the
- * largest by any measure, and with each of them whose children are not all there a node for the others. So sums over
- * the tree are exact.
+ * The calling-context tree that the page shows: of all calls that lead to allocations, the nodes that leave the least
+ * of all measures to others, and with each of them whose children are not all there a node for the others. So sums
+ * over the tree are exact.
  */
 #ifndef ANALYZE_PAGE_NODES_H
 #define ANALYZE_PAGE_NODES_H

@@ -21,7 +21,7 @@
 
 enum {
 	TEMPLATE_LARGEST = 4 << 20,
-	NODES_MOST = 5000,
+	NODES_MOST = 20000,
 	NODES_LEAST = 50,
 	PAIRS_MOST = 400000,
 	ROWS_MOST = 500,
@@ -299,9 +299,8 @@ static void write_notes(struct out *out, const struct parts *p)
 		comma = ",";
 	}
 	if (p->nodes.n_all > p->nodes.n)
-		out_printf(out,
-			   "%s\"The %u largest of %u nodes of the call tree are shown, the others in sums.\"",
-			   comma, (unsigned)p->nodes.n, (unsigned)p->nodes.n_all);
+		out_printf(out, "%s\"%u of %u nodes of the call tree are shown, the others in sums.\"", comma,
+			   (unsigned)p->nodes.n, (unsigned)p->nodes.n_all);
 }
 
 static void write_meta(struct out *out, void *data)

@@ -19,6 +19,7 @@ import page_data                                                                
 from harness import Scratch, arguments, compiler, methods, plain_environment, run_cases    # noqa: E402
 
 LARGEST = 3000000
+NODES = 20000      # that are shown
 EVIL = ["</script><script>alert(1)</script>", "<!--<script>", "&lt;b&gt;\u202egnp.exe", "@DATA@", "@META@"]
 SOURCE = r"""#include <stdlib.h>
 #include <string.h>
@@ -196,21 +197,38 @@ class Tests:
     def test_many_nodes(self):
         """More nodes than are shown: the others keep sums exact."""
         rng, lines = random.Random(1), []
-        for stack in range(9000):
+        for stack in range(25000):
             lines.append(f"stack {stack} " + " ".join(hex(0x1000 + rng.randrange(30)) for _ in range(6)) + " 0x100")
         for i in range(40000):
-            lines += [f"time {i * 1000000}", f"alloc {i} malloc {rng.randrange(9000)} {rng.randrange(10000)}"]
+            lines += [f"time {i * 1000000}", f"alloc {i} malloc {rng.randrange(25000)} {rng.randrange(10000)}"]
             if rng.random() < .8:
                 lines.append(f"free {i}")
         page = self.page(self.script("wide", lines + ["end 40000000000"]))
-        assert 4000 < page.n <= 5000 < page.n_all, (page.n, page.n_all)
-        assert sum(page.others) > 1000 and any("largest" in note for note in page.meta["page"]["notes"])
+        assert NODES * 4 // 5 < page.n <= NODES < page.n_all, (page.n, page.n_all)
+        assert sum(page.others) > 1000 and any("nodes of the call tree" in note for note in page.meta["page"]["notes"])
         self.check_totals(page)
         kept = [page.kept(node, 20, 150) for node in range(page.n)]
         growth = self.run(self.msreport, "growth", "--format=json", f"--from={page.borders[20] // 1000000}ms",
                           f"--until={page.borders[150] // 1000000 - 1}ms", "wide.zst").stdout
         growth = json.loads(growth)["sections"]["growth"]
         assert page_data.add(kept) == (growth["bytes"], growth["blocks"]), (page_data.add(kept), growth)
+
+    def test_deep_stacks(self):
+        """Long chains don't take the room of what lies near, and what lies at their ends is shown if it is worth it."""
+        lines, allocations = [], []
+        for stack in range(2000):
+            depth, size = (200, 1000) if stack < 1000 else (3, 900)
+            own = " ".join(hex(0x100000 + stack * 1000 + level) for level in range(depth))
+            lines.append(f"stack {stack} {own} 0x100")
+            allocations.append(f"alloc {stack} malloc {stack} {size}")
+        lines.append(f"stack 2000 {' '.join(hex(0x50000000 + level) for level in range(500))} 0x100")
+        allocations.append("alloc 2000 malloc 2000 1000000")
+        page = self.page(self.script("deep", lines + allocations + ["end 1000000"]))
+        self.check_totals(page)
+        assert page.n <= NODES < page.n_all, (page.n, page.n_all)
+        lengths = [len(page.paths[node]) for node in range(page.n) if page.ids[node]]
+        assert 501 in lengths and lengths.count(4) == 1000, (max(lengths), lengths.count(4))
+        assert lengths.count(201) > (NODES - 4000) // 200 * 4 // 5, lengths.count(201)
 
     def test_size(self):
         """Thousands of stacks that are busy all the time, with sizes like noise: fewer nodes are shown."""

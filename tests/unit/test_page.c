@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of msreport's page that need no trace: the log of flows, crossings, texts, columns. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include "crossings.h"
 #include "flow_log.h"
 #include "texts.h"
+#include "tree_order.h"
 #include "utf8.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -196,6 +198,75 @@ static void numbers_have_the_described_bytes(void **state)
 	columns_finish(&c);
 }
 
+/* ---- The order of nodes ---- */
+
+enum { SMALL_TREE = 9, CHAIN = 100000 };
+
+/* The least sum of weight times place of all orders with parents before children: by sets of nodes. */
+static double least_sum(const uint32_t *parents, const double *weights, uint32_t n)
+{
+	double least[1u << SMALL_TREE] = { 0 };
+	for (uint32_t set = 1; set < 1u << n; set++) {
+		const int place = __builtin_popcount(set) - 1;
+		least[set] = INFINITY;
+		for (uint32_t last = 0; last < n; last++) {
+			const uint32_t others = set & ~(1u << last);
+			const bool can = others != set && (last == 0 || others >> parents[last] & 1);
+			if (can && least[others] + weights[last] * place < least[set])
+				least[set] = least[others] + weights[last] * place;
+		}
+	}
+	return least[(1u << n) - 1];
+}
+
+static void weight_comes_as_early_as_can_be(void **state)
+{
+	(void)state;
+	srand(1);
+	for (unsigned tree = 0; tree < 2000; tree++) {
+		const uint32_t n = 1 + (uint32_t)rand() % SMALL_TREE;
+		uint32_t parents[SMALL_TREE] = { 0 }, places[SMALL_TREE], seen = 0;
+		double weights[SMALL_TREE], sum = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			parents[i] = i ? (uint32_t)rand() % i : 0;
+			weights[i] = rand() % 3 ? rand() % 10 : 0;
+		}
+		assert_true(tree_order(parents, weights, n, places));
+		for (uint32_t i = 0; i < n; i++) {
+			assert_true(i == 0 ? places[i] == 0 : places[i] > places[parents[i]]);
+			seen |= 1u << places[i];
+			sum += weights[i] * places[i];
+		}
+		assert_int_equal(seen, (1u << n) - 1);
+		assert_true(sum == least_sum(parents, weights, n));
+	}
+}
+
+/* What is heavy at the end of a long chain comes behind what is near and heavier by node. */
+static void chains_have_their_price(void **state)
+{
+	const uint32_t n = CHAIN + 2;
+	uint32_t *parents = calloc(n, sizeof(*parents)), *places = calloc(n, sizeof(*places));
+	double *weights = calloc(n, sizeof(*weights));
+	(void)state;
+	assert_true(parents && places && weights);
+	for (uint32_t i = 1; i <= CHAIN; i++)
+		parents[i] = i - 1;
+	weights[CHAIN] = 1000;
+	weights[CHAIN + 1] = 1; /* a child of the root */
+	assert_true(tree_order(parents, weights, n, places));
+	assert_int_equal(places[CHAIN + 1], 1);
+	assert_int_equal(places[CHAIN], CHAIN + 1);
+	weights[CHAIN] = 2 * CHAIN;
+	assert_true(tree_order(parents, weights, n, places));
+	assert_int_equal(places[CHAIN], CHAIN);
+	assert_int_equal(places[CHAIN + 1], CHAIN + 1);
+	assert_true(tree_order(parents, weights, 0, places));
+	free(parents);
+	free(places);
+	free(weights);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +276,8 @@ int main(void)
 		cmocka_unit_test(long_texts_are_cut_at_characters),
 		cmocka_unit_test(texts_are_written_once_and_repaired),
 		cmocka_unit_test(numbers_have_the_described_bytes),
+		cmocka_unit_test(weight_comes_as_early_as_can_be),
+		cmocka_unit_test(chains_have_their_price),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
