@@ -17,11 +17,14 @@ const struct importer *imported_recognize(const char *input)
 	char head[HEAD_BYTES];
 	struct stat st;
 	const struct importer *found = NULL;
-	int fd = strcmp(input, "-") == 0 ? -1 : open(input, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		found = importer_recognize(head, line_reader_head(fd, head, sizeof(head)));
-	if (fd >= 0)
-		close(fd);
+	/* A FIFO can be opened once only: its writer ends, or is killed by SIGPIPE, when the first reader closes it. */
+	if (strcmp(input, "-") == 0 || stat(input, &st) != 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	const int fd = open(input, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	found = importer_recognize(head, line_reader_head(fd, head, sizeof(head)));
+	close(fd);
 	return found;
 }
 

@@ -28,15 +28,15 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 	return false;
 }
 
-/* Copies standard input to a file without a name. -1 with errno. */
-static int spool(void)
+/* Copies a pipe to a file without a name. -1 with errno. */
+static int spool(int from)
 {
 	uint8_t bytes[1 << 16];
 	ssize_t n;
 	const int fd = file_unnamed();
 	if (fd < 0)
 		return -1;
-	while ((n = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR)) {
+	while ((n = read(from, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR)) {
 		if (n > 0 && !file_write(fd, bytes, (size_t)n)) {
 			n = -1;
 			break;
@@ -52,12 +52,21 @@ static int spool(void)
 
 bool tool_open_file(const struct tool *tool, struct tool_trace *trace, const char *path)
 {
-	if (strcmp(path, "-") != 0 || lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0)
-		return tool_open(tool, trace, path);
-	const int fd = spool();
+	const bool is_stdin = strcmp(path, "-") == 0;
+	const char *const name = is_stdin ? "standard input" : path;
+	const int input = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (input < 0) {
+		tool_error(tool, "%s: %s", path, strerror(errno));
+		return false;
+	}
+	if (lseek(input, 0, SEEK_CUR) >= 0)
+		return tool_open_fd(tool, trace, name, input);
+	const int fd = spool(input), error = errno;
+	if (!is_stdin)
+		close(input);
 	if (fd >= 0)
-		return tool_open_fd(tool, trace, "standard input", fd);
-	tool_input_error(tool, "standard input", errno);
+		return tool_open_fd(tool, trace, name, fd);
+	tool_input_error(tool, name, error);
 	return false;
 }
 

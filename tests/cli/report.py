@@ -155,6 +155,19 @@ class Tests:
                 assert stack.get(member) == row[member], (member, stack, row)
             assert stack["live_bytes"][-1] == stack["end_bytes"] and len(stack["frames"]) > 2, stack
 
+    def test_pipes(self):
+        """A FIFO is opened once, and read as the file is, with filters, too."""
+        fifo = os.path.join(self.folder, "fifo")
+        os.mkfifo(fifo)
+        for words in (("peak",), ("sizes", "--size=1k-"), ("peak", "leaks", "--from=0.01")):
+            with subprocess.Popen(["cp", self.python, fifo], stderr=subprocess.DEVNULL) as writer:
+                try:
+                    assert (self.ask(*words, "--format=csv", fifo, timeout=60) ==
+                            self.ask(*words, "--format=csv", self.python)), words
+                finally:
+                    writer.kill()
+                assert writer.wait() == 0, words
+
     def test_threads_of_steps(self):
         """One thread makes the step, another one takes back most of it. Slack is what the program itself found."""
         with open(self.steps + ".out", encoding="ascii") as file:
