@@ -50,12 +50,15 @@ char *width_cut_right(char *text, unsigned most, const char *ellipsis)
 	const unsigned width = width_of(text), end = end_width(ellipsis, most);
 	if (width <= most)
 		return text;
-	char *cut = skip(text, most - end);
-	/* What is cut off is at least as long as the ellipsis, but for characters of more bytes. */
+	unsigned kept = most - end;
+	char *cut = skip(text, kept);
+	/* The ellipsis may have more bytes than what is cut off. */
+	while (end && kept && strlen(cut) < strlen(ellipsis))
+		cut = skip(text, --kept);
 	if (end && strlen(cut) >= strlen(ellipsis))
 		width_replace(cut, cut + strlen(cut), ellipsis);
 	else
-		*cut = '\0';
+		*skip(text, most) = '\0';
 	return text;
 }
 
@@ -64,8 +67,10 @@ char *width_cut_left(char *text, unsigned most, const char *ellipsis)
 	const unsigned width = width_of(text), end = end_width(ellipsis, most);
 	if (width <= most)
 		return text;
-	const char *rest = skip(text, width - (most - end));
-	const bool fits = end && (size_t)(rest - text) >= strlen(ellipsis);
-	width_replace(text, rest, fits ? ellipsis : "");
+	unsigned kept = most - end;
+	while (end && kept && (size_t)(skip(text, width - kept) - text) < strlen(ellipsis))
+		kept--;
+	const bool fits = end && (size_t)(skip(text, width - kept) - text) >= strlen(ellipsis);
+	width_replace(text, skip(text, width - (fits ? kept : most)), fits ? ellipsis : "");
 	return text;
 }

@@ -274,6 +274,10 @@ static void text_is_cut_by_characters(void **state)
 		free(right);
 		free(left);
 	}
+	/* One character of three bytes takes the place of three. */
+	char text[2][7] = { "abcdef", "abcdef" };
+	assert_string_equal(width_cut_right(text[0], 5, "\u2026"), "abc\u2026");
+	assert_string_equal(width_cut_left(text[1], 5, "\u2026"), "\u2026def");
 	assert_int_equal(width_of("\xc3\xa4\xff"
 				  "b"),
 			 3);
