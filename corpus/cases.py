@@ -200,10 +200,6 @@ CASES = [
     case('thresholds', options=tuple(
         '--heap-admin=0 --detailed-freq=1 --threshold=%s' % t for t in ('0', '5', '10', '1.5', '20', '76'))),
 
-    # What msreport has to find; with threads it runs in tests/cli/planted.py alone.
-    *(case('planted:' + fault, fault, options=PLAIN[:2], exceptions={'*': GARBAGE}) for fault in (
-        'cache', 'leak', 'load', 'ladder', 'hoist', 'batch', 'table', 'start_up', 'mismatch')),
-
     # Ways into the allocator, one by one.
     case('entry:malloc-zero', 'malloc-zero'),
     case('entry:free-null', 'free-null'),
