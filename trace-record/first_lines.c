@@ -34,7 +34,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* In the child. Nothing is downloaded, and no option of the user's changes the form. */
+/* In the child. Nothing is downloaded, no option of the user's changes the form, and no library that was meant for msrec. */
 static void become_msreport(const char *program, const char *path, int to)
 {
 	const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -43,6 +43,7 @@ static void become_msreport(const char *program, const char *path, int to)
 
 	unsetenv("DEBUGINFOD_URLS");
 	unsetenv("MSREPORT_OPTS");
+	unsetenv("LD_PRELOAD");
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
 		size.ws_col = USUAL_WIDTH;
 	snprintf(columns, sizeof(columns), "%u", size.ws_col > BEFORE ? size.ws_col - BEFORE : 1);
