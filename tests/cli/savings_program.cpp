@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#define APART __attribute__((noinline, noclone))
+#define APART __attribute__((noinline))
 
 static void use(void *block)
 {
