@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, methods, plain_environment, run_cases, until    # noqa: E402
+from harness import plain_environment, run_methods, until    # noqa: E402
 
 
 class Tests:
@@ -98,9 +98,7 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only")
-    with Scratch() as folder:
-        return run_cases(methods(Tests(options, folder)), None, options.only)
+    return run_methods(__doc__, Tests)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 import page_data                                                                      # noqa: E402
-from harness import Scratch, arguments, compiler, methods, plain_environment, run_cases    # noqa: E402
+from harness import compiler, plain_environment, run_methods    # noqa: E402
 
 LARGEST = 3000000
 NODES = 20000      # that are shown
@@ -268,9 +268,7 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only")
-    with Scratch() as folder:
-        return run_cases(methods(Tests(options, folder)), None, options.only)
+    return run_methods(__doc__, Tests)
 
 
 if __name__ == "__main__":

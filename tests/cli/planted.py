@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, methods, run_cases    # noqa: E402
+from harness import run_methods    # noqa: E402
 
 FAULTS = ("cache", "leak", "load", "ladder", "hoist", "batch", "table", "start_up", "mismatch", "produce")
 SECTIONS = ("overview", "leaks", "growth", "steps", "churn", "threads", "errors")
@@ -151,9 +151,7 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only")
-    with Scratch() as folder:
-        return run_cases(methods(Tests(options, folder)), None, options.only)
+    return run_methods(__doc__, Tests)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
-from harness import arguments, run_seeds    # noqa: E402
+from harness import run_tries    # noqa: E402
 from report_model import Different, Model, Script, same, same_rows, shown    # noqa: E402
 
 BYTES, COUNTS = ('peak', 'end', 'bytes'), ('peak-blocks', 'end-blocks', 'calls', 'temporary', 'life')
@@ -180,12 +180,7 @@ def try_once(bench, seed):
 
 
 def main():
-    options = arguments(__doc__, '--runs', '--seed', '--keep')
-
-    def begin(folder):
-        bench = Bench(options.build, folder)
-        return lambda seed: try_once(bench, seed)
-    return run_seeds(options, begin)
+    return run_tries(__doc__, Bench, try_once)
 
 
 if __name__ == '__main__':

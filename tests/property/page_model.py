@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, '../tools'), HERE]
 import page_data                                                     # noqa: E402
-from harness import arguments, run_seeds                             # noqa: E402
+from harness import run_tries                                        # noqa: E402
 from report_model import Bench, Different, Model, same, shown        # noqa: E402
 
 RANGES = 12
@@ -204,12 +204,7 @@ def try_once(bench, seed):
 
 
 def main():
-    options = arguments(__doc__, '--runs', '--seed', '--keep')
-
-    def begin(folder):
-        bench = Bench(options.build, folder)
-        return lambda seed: try_once(bench, seed)
-    return run_seeds(options, begin)
+    return run_tries(__doc__, Bench, try_once)
 
 
 if __name__ == '__main__':

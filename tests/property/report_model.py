@@ -23,7 +23,7 @@ import sys
 from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
-from harness import Problem, arguments, run_seeds    # noqa: E402
+from harness import Problem, run_tries    # noqa: E402
 
 BUCKETS = 200
 SECOND = 1000000000
@@ -740,12 +740,7 @@ def try_once(bench, seed):
 
 
 def main():
-    options = arguments(__doc__, '--runs', '--seed', '--keep')
-
-    def begin(folder):
-        bench = Bench(options.build, folder)
-        return lambda seed: try_once(bench, seed)
-    return run_seeds(options, begin)
+    return run_tries(__doc__, Bench, try_once)
 
 
 if __name__ == '__main__':

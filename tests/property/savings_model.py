@@ -17,7 +17,7 @@ import sys
 from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
-from harness import arguments, run_seeds    # noqa: E402
+from harness import run_tries    # noqa: E402
 from report_model import Bench, Model, Script, Timeline, same, same_rows, values    # noqa: E402
 
 LADDER, FREES, SOON, LOOP, LOCAL = 3, 4, 1000, 10, 4096
@@ -386,12 +386,7 @@ def try_once(bench, seed):
 
 
 def main():
-    options = arguments(__doc__, '--runs', '--seed', '--keep')
-
-    def begin(folder):
-        bench = Bench(options.build, folder)
-        return lambda seed: try_once(bench, seed)
-    return run_seeds(options, begin)
+    return run_tries(__doc__, Bench, try_once)
 
 
 if __name__ == '__main__':

@@ -289,6 +289,13 @@ def run_in_folders(doc, tests_of):
     return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
 
 
+def run_methods(doc, tests_of):
+    """A script of methods that share a folder: those of tests_of(options, folder)."""
+    options = arguments(doc, "--only")
+    with Scratch() as folder:
+        return run_cases(methods(tests_of(options, folder)), None, options.only)
+
+
 def run_script(doc, cases, bench, *more):
     """A script of cases: `cases` is a list, or makes one of the options; bench(build, folder) is what they get."""
     options = arguments(doc, "--only", *more)
@@ -311,3 +318,13 @@ def run_seeds(options, begin):
                 return 1
     print(f"equal {options.runs}/{options.runs}")
     return 0
+
+
+def run_tries(doc, bench_of, try_once):
+    """A script that calls try_once(bench_of(build, folder), seed) with each of its seeds."""
+    options = arguments(doc, "--runs", "--seed", "--keep")
+
+    def begin(folder):
+        bench = bench_of(options.build, folder)
+        return lambda seed: try_once(bench, seed)
+    return run_seeds(options, begin)
