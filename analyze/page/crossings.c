@@ -32,21 +32,25 @@ static int compare(const void *a, const void *b)
 	return (x->death > y->death) - (x->death < y->death);
 }
 
-void crossings_sort(struct crossings *c)
+size_t crossings_merge(struct crossing *items, size_t n)
 {
-	size_t n = 0;
-	if (c->n)
-		qsort(c->items, c->n, sizeof(*c->items), compare);
-	for (size_t i = 0; i < c->n; i++) {
-		const struct crossing item = c->items[i];
-		if (n && compare(&c->items[n - 1], &item) == 0) {
-			c->items[n - 1].bytes += item.bytes;
-			c->items[n - 1].blocks += item.blocks;
+	size_t merged = 0;
+	if (n)
+		qsort(items, n, sizeof(*items), compare);
+	for (size_t i = 0; i < n; i++) {
+		if (merged && compare(&items[merged - 1], &items[i]) == 0) {
+			items[merged - 1].bytes += items[i].bytes;
+			items[merged - 1].blocks += items[i].blocks;
 		} else {
-			c->items[n++] = item;
+			items[merged++] = items[i];
 		}
 	}
-	c->n = c->present = n;
+	return merged;
+}
+
+void crossings_sort(struct crossings *c)
+{
+	c->n = c->present = crossings_merge(c->items, c->n);
 	index_map_finish(&c->numbers);
 }
 

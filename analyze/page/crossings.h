@@ -54,4 +54,7 @@ bool crossings_add(struct crossings *crossings, uint32_t stack, uint64_t block, 
 /* Makes one cell of equal ones and puts them in the order of stack, birth, death. */
 void crossings_sort(struct crossings *crossings);
 
+/* The same of an array; returns how many are left. */
+size_t crossings_merge(struct crossing *items, size_t n);
+
 #endif

@@ -56,22 +56,12 @@ static void make_groups(const struct parts *p, unsigned halved, struct grouping 
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct crossing *x = a, *y = b;
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	if (x->birth != y->birth)
-		return x->birth < y->birth ? -1 : 1;
-	return (x->death > y->death) - (x->death < y->death);
-}
-
 /* The crossings by node and group, sorted; *n of them. NULL: no memory. */
 static struct crossing *collect(const struct parts *p, const struct grouping *g, size_t *n)
 {
 	const struct crossings *c = flows_crossings(p->flows);
 	struct crossing *items = malloc((c->n + 1) * sizeof(*items));
-	size_t k = 0, merged = 0;
+	size_t k = 0;
 	if (!items)
 		return NULL;
 	for (size_t i = 0; i < c->n; i++) {
@@ -83,17 +73,7 @@ static struct crossing *collect(const struct parts *p, const struct grouping *g,
 		if (item.birth != item.death)
 			items[k++] = item;
 	}
-	if (k)
-		qsort(items, k, sizeof(*items), compare);
-	for (size_t i = 0; i < k; i++) {
-		if (merged && compare(&items[merged - 1], &items[i]) == 0) {
-			items[merged - 1].bytes += items[i].bytes;
-			items[merged - 1].blocks += items[i].blocks;
-		} else {
-			items[merged++] = items[i];
-		}
-	}
-	*n = merged;
+	*n = crossings_merge(items, k);
 	return items;
 }
 
