@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // msreport's answers as tables: leaks and churn, with what the range adds to them.
-import { callColumn, figure, shareBar, verdictTag, view } from "./cells.js";
+import { callColumn, figure, shareBar, shareColumn, verdictTag, view } from "./cells.js";
 import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
 import { livesOf, nodesOfId, nodesOfSite } from "./groups.js";
@@ -117,15 +117,7 @@ export const leaks = answerView({
 			cell: (row) => verdictTag(row.verdict),
 		},
 		figure("bytes", "Never freed", bytes, (row) => row.bytes, { width: 7 }),
-		{
-			id: "share",
-			title: "Share",
-			figure: true,
-			width: 6.5,
-			value: (row) => row.share,
-			fixed: true,
-			cell: (row) => shareBar(row.share, 1),
-		},
+		shareColumn({ width: 6.5, fixed: true }),
 		figure("blocks", "Blocks", count, (row) => row.blocks),
 		figure(
 			"rate",
@@ -232,15 +224,7 @@ export const churn = answerView({
 		callColumn("Site"),
 		lifeColumn(model),
 		figure("calls", "Calls", count, (row) => row.calls),
-		{
-			id: "share",
-			title: "Share",
-			figure: true,
-			width: 6.5,
-			value: (row) => row.share,
-			fixed: true,
-			cell: (row) => shareBar(row.share, 1),
-		},
+		shareColumn({ width: 6.5, fixed: true }),
 		figure("bytes", "Allocated", bytes, (row) => row.bytes),
 		figure("temporary", "Temporary", count, (row) => row.temporary),
 		{

@@ -31,6 +31,18 @@ export function shareBar(part, whole) {
 	);
 }
 
+// The column of shares that msreport gives its rows; `more` differs by table.
+export function shareColumn(more) {
+	return {
+		id: "share",
+		title: "Share",
+		figure: true,
+		value: (row) => row.share,
+		cell: (row) => shareBar(row.share, 1),
+		...more,
+	};
+}
+
 export function view(title, about, ...parts) {
 	const note = h("span");
 	const status = h("span", { role: "status" });

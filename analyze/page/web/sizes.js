@@ -3,7 +3,7 @@
 import { fill, h } from "./dom.js";
 import { Grid } from "./grid.js";
 import { heatTable } from "./heat.js";
-import { figure, shareBar } from "./cells.js";
+import { figure, shareColumn } from "./cells.js";
 import { bytes, count, many, share } from "./units.js";
 
 const COUNTED = [
@@ -96,14 +96,7 @@ function commonest(rows, state) {
 		columns: [
 			{ id: "size", title: "Size", value: (row) => row.size, text: (row) => `${count(row.size)} B` },
 			figure("calls", "Calls", count, (row) => row.calls, { width: 8 }),
-			{
-				id: "share",
-				title: "Share",
-				figure: true,
-				width: 7,
-				value: (row) => row.share,
-				cell: (row) => shareBar(row.share, 1),
-			},
+			shareColumn({ width: 7 }),
 			figure("bytes", "Allocated", bytes, (row) => row.bytes, { width: 8 }),
 			figure("peak", "At the peak", bytes, (row) => row.peak_bytes, { width: 8 }),
 			figure("end", "At the end", bytes, (row) => row.end_bytes, { width: 8 }),

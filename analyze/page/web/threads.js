@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { Grid } from "./grid.js";
 import { heatTable } from "./heat.js";
-import { figure, shareBar } from "./cells.js";
+import { figure, shareColumn } from "./cells.js";
 import { cut, shown, tester } from "./text.js";
 import { bytes, count } from "./units.js";
 
@@ -22,14 +22,7 @@ function table(threads, state) {
 		columns: [
 			{ id: "name", title: "Thread", value: (row) => threadLabel(row.name, row.tid) },
 			figure("calls", "Calls", count, (row) => row.calls, { width: 8 }),
-			{
-				id: "share",
-				title: "Share",
-				figure: true,
-				width: 7,
-				value: (row) => row.share,
-				cell: (row) => shareBar(row.share, 1),
-			},
+			shareColumn({ width: 7 }),
 			figure("bytes", "Allocated", bytes, (row) => row.bytes, { width: 7.5 }),
 			figure("frees", "Frees", count, (row) => row.frees, { width: 8, hint: "blocks that it freed" }),
 			figure("foreign", "of others", count, (row) => row.foreign, {
