@@ -126,21 +126,30 @@ def small_table(build, folder, names):
     return lines
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def options_of(doc, runs=None):
+    """Those of a script that records programs, `runs` times, and makes a long trace, in --folder."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--build", required=True)
+    if runs:
+        parser.add_argument("--scale", type=int, default=10, help="of the programs' inputs (10)")
+        parser.add_argument("--runs", type=int, default=runs, help=f"of each command ({runs})")
     parser.add_argument("--events", type=float, default=1e9, help="of the long trace; 0: none is made (1e9)")
     parser.add_argument("--folder", help="where the long trace is made: it takes a GB")
     parser.add_argument("--output", default="/dev/stdout")
     parser.add_argument("names", nargs="*", help="only these programs")
-    args = parser.parse_args()
+    options = parser.parse_args()
+    if options.folder:
+        os.environ["TMPDIR"] = options.folder
+    return options
+
+
+def main():
+    args = options_of(__doc__)
     build = Build(args.build)
     machine.touch_memory()
     text = ["# Traces of days", "", f"- {datetime.date.today().isoformat()}, {os.cpu_count()} cores, "
             f"{machine.model()}, Linux {platform.release()}",
             f"- load when it began: {os.getloadavg()[0]:.1f}", ""]
-    if args.folder:
-        os.environ["TMPDIR"] = args.folder
     with Scratch() as folder:
         if args.events:
             text += ["## A billion calls", ""] + long_table(build, folder, int(args.events)) + [""]

@@ -8,7 +8,6 @@ Times are CPU seconds of whole commands with one thread that decodes, the least 
 earlier run; paired. The long trace is made as in days.py. Prints Markdown.
 """
 
-import argparse
 import datetime
 import os
 import platform
@@ -19,7 +18,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "../tools")]
 import machine                                            # noqa: E402
 import page_data                                          # noqa: E402
 import workloads                                          # noqa: E402
-from days import MILLION, Run, generate, record           # noqa: E402
+from days import MILLION, Run, generate, options_of, record    # noqa: E402
 from harness import Build, Scratch                        # noqa: E402
 
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "libraries", "functions",
@@ -45,22 +44,12 @@ def row(build, name, trace, folder, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--scale", type=int, default=10, help="of the programs' inputs (10)")
-    parser.add_argument("--runs", type=int, default=3, help="of each command (3)")
-    parser.add_argument("--events", type=float, default=1e9, help="of the long trace; 0: none is made (1e9)")
-    parser.add_argument("--folder", help="where the long trace is made: it takes a GB")
-    parser.add_argument("--output", default="/dev/stdout")
-    parser.add_argument("names", nargs="*", help="only these programs")
-    options = parser.parse_args()
+    options = options_of(__doc__, runs=3)
     build = Build(options.build)
     lines = [f"- {datetime.date.today().isoformat()}, {os.cpu_count()} cores, {machine.model()}, "
              f"Linux {platform.release()}, load when it began: {os.getloadavg()[0]:.1f}", "",
              "| program | M calls | text, CPU s | page, CPU s | times | MiB | kB of HTML | nodes | cells |",
              "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
-    if options.folder:
-        os.environ["TMPDIR"] = options.folder
     with Scratch() as folder:
         for workload in workloads.make(folder, options.scale, options.names):
             trace = os.path.join(folder, workload.name + ".zst")

@@ -10,7 +10,6 @@ M calls/s are of `msreport churn`, which looks at each record, with one thread t
 is made as in days.py. Prints Markdown.
 """
 
-import argparse
 import datetime
 import os
 import platform
@@ -22,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../tools")]
 import machine                                            # noqa: E402
 import workloads                                          # noqa: E402
-from days import MILLION, Run, generate, record           # noqa: E402
+from days import MILLION, Run, generate, options_of, record    # noqa: E402
 from harness import Build, Scratch                        # noqa: E402
 
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "functions", "errors")
@@ -84,21 +83,11 @@ def long_table(build, folder, events):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--scale", type=int, default=10, help="of the programs' inputs (10)")
-    parser.add_argument("--runs", type=int, default=5, help="of each command (5)")
-    parser.add_argument("--events", type=float, default=1e9, help="of the long trace; 0: none is made (1e9)")
-    parser.add_argument("--folder", help="where the long trace is made: it takes a GB")
-    parser.add_argument("--output", default="/dev/stdout")
-    parser.add_argument("names", nargs="*", help="only these programs")
-    options = parser.parse_args()
+    options = options_of(__doc__, runs=5)
     build = Build(options.build)
     machine.touch_memory()
     text = [f"- {datetime.date.today().isoformat()}, {os.cpu_count()} cores, {machine.model()}, "
             f"Linux {platform.release()}, load when it began: {os.getloadavg()[0]:.1f}", ""]
-    if options.folder:
-        os.environ["TMPDIR"] = options.folder
     with Scratch() as folder:
         text += programs_table(build, folder, options) + [""]
         if options.events:
