@@ -6,13 +6,7 @@
 
 #include "array.h"
 #include "index_map.h"
-#include "tree_order.h"
-
-/*
- * The part of a node's sum with its descendants that counts like what is its own. Without it, what belongs to thousands
- * of small stacks would have no node at all; with more, whole stacks are rare.
- */
-#define DESCENDANTS_COUNT (1. / 64)
+#include "tree_choice.h"
 
 /* By what nodes are large. */
 enum measure { AT_HIGHEST, AT_THE_END, BYTES, CALLS, TEMPORARY, GROWTH, MEASURES };
@@ -21,9 +15,6 @@ enum measure { AT_HIGHEST, AT_THE_END, BYTES, CALLS, TEMPORARY, GROWTH, MEASURES
 struct full_node {
 	uint32_t parent, frame; /* the root's is itself */
 	uint32_t stack;         /* MST_NONE: none ends here */
-	uint32_t place;         /* in the order of the choice */
-	uint32_t chosen;        /* number + 1; 0: it isn't */
-	bool parted;            /* chosen, and some child isn't */
 	uint64_t sums[MEASURES];
 };
 
@@ -31,6 +22,8 @@ struct chooser {
 	struct report *report;
 	struct full_node *nodes; /* the first is the root, which is no call */
 	uint32_t n, room;
+	uint32_t *parents; /* those of the nodes */
+	struct tree_choice choice;
 	struct index_map children; /* by parent and frame */
 	struct page_frame *frames;
 	uint32_t n_frames, room_frames;
@@ -54,6 +47,8 @@ void page_nodes_finish(struct page_nodes *nodes)
 static void finish(struct chooser *c)
 {
 	free(c->nodes);
+	free(c->parents);
+	tree_choice_finish(&c->choice);
 	free(c->frames);
 	free(c->of_stacks);
 	free(c->path);
@@ -223,152 +218,96 @@ static double share_of(const struct chooser *c, uint32_t node)
 	return share;
 }
 
-/* What it is worth to show each node. NULL: no memory. */
-static double *weigh(const struct chooser *c)
-{
-	double *weights = calloc(c->n, sizeof(*weights));
-	for (uint32_t i = c->n; weights && i-- > 0;) {
-		/* What the children have is subtracted already: their numbers are higher. */
-		const double share = share_of(c, i), own = weights[i] + share;
-		weights[i] = (own > 0 ? own : 0) + share * DESCENDANTS_COUNT;
-		if (i > 0)
-			weights[c->nodes[i].parent] -= share;
-	}
-	return weights;
-}
-
-static bool set_places(struct chooser *c)
-{
-	uint32_t *parents = malloc(c->n * sizeof(*parents)), *places = malloc(c->n * sizeof(*places));
-	double *weights = weigh(c);
-	for (uint32_t i = 0; parents && i < c->n; i++)
-		parents[i] = c->nodes[i].parent;
-	const bool fine = parents && places && weights && tree_order(parents, weights, c->n, places);
-	for (uint32_t i = 0; fine && i < c->n; i++)
-		c->nodes[i].place = places[i];
-	free(parents);
-	free(places);
-	free(weights);
-	return fine;
-}
-
-/* Chooses the nodes with places below `below`; returns how many the page then has. */
-static uint32_t choose(struct chooser *c, uint32_t below)
-{
-	uint32_t n = 0, n_others = 0;
-	for (uint32_t i = 0; i < c->n; i++) {
-		struct full_node *node = &c->nodes[i], *parent = &c->nodes[node->parent];
-		const bool chosen = i == 0 || node->place < below;
-		assert(!chosen || i == 0 || parent->chosen);
-		node->parted = false;
-		node->chosen = chosen ? ++n : 0;
-		if (chosen || !parent->chosen || parent->parted)
-			continue;
-		parent->parted = true;
-		n_others++;
-	}
-	return n - 1 + n_others;
-}
-
 /* Chooses as many as may be. False: no memory. */
-static bool choose_most(struct chooser *c, uint32_t most)
+static bool choose(struct chooser *c, uint32_t most)
 {
-	uint32_t low = 0, high = c->n;
-	if (!set_places(c))
-		return false;
-	while (low < high) {
-		const uint32_t middle = high - (high - low) / 2;
-		if (choose(c, middle) <= most)
-			low = middle;
-		else
-			high = middle - 1;
+	double *shares = malloc(c->n * sizeof(*shares));
+	c->parents = malloc(c->n * sizeof(*c->parents));
+	for (uint32_t i = 0; shares && c->parents && i < c->n; i++) {
+		c->parents[i] = c->nodes[i].parent;
+		shares[i] = share_of(c, i);
 	}
-	choose(c, low);
-	return true;
+	const bool fine = shares && c->parents && tree_choose(&c->choice, c->parents, shares, c->n, most);
+	free(shares);
+	return fine;
 }
 
 /* ---- What the page has ---- */
 
-/* The chosen nodes, and of each the node of its others. False: no memory. */
-static bool take_nodes(struct chooser *c, struct page_nodes *to, uint32_t *others)
+/* The page's node of a node's parent; MST_NONE: the root. */
+static uint32_t parent_number(const struct chooser *c, uint32_t node)
 {
-	uint32_t *frames = malloc((c->n_frames + (size_t)1) * sizeof(*frames));
-	to->items = malloc((2 * (size_t)c->n + 1) * sizeof(*to->items));
+	return c->choice.numbers[c->nodes[node].parent];
+}
+
+/* The page's frames, and by frame its number there. False: no memory. */
+static bool take_frames(struct chooser *c, struct page_nodes *to, uint32_t *frames)
+{
 	to->frames = malloc((c->n_frames + (size_t)1) * sizeof(*to->frames));
 	for (uint32_t i = 0; frames && i < c->n_frames; i++)
 		frames[i] = MST_NONE;
-	for (uint32_t i = 1; frames && to->items && to->frames && i < c->n; i++) {
-		const struct full_node *node = &c->nodes[i];
-		if (!node->chosen)
+	for (uint32_t i = 1; frames && to->frames && i < c->n; i++) {
+		const uint32_t frame = c->nodes[i].frame;
+		if (c->choice.numbers[i] == MST_NONE || frames[frame] != MST_NONE)
 			continue;
-		/* chosen - 1 counts the root, chosen - 2 doesn't. */
-		assert(node->chosen == to->n + 2);
-		if (frames[node->frame] == MST_NONE) {
-			frames[node->frame] = to->n_frames;
-			to->frames[to->n_frames++] = c->frames[node->frame];
-		}
-		to->items[to->n++] = (struct page_node){
-			.parent = node->parent ? c->nodes[node->parent].chosen - 2 : MST_NONE,
-			.frame = frames[node->frame],
-			.stack = node->stack,
-		};
+		frames[frame] = to->n_frames;
+		to->frames[to->n_frames++] = c->frames[frame];
 	}
-	for (uint32_t i = 1; to->items && i < c->n; i++) {
-		const struct full_node *node = &c->nodes[i];
-		if (node->chosen || !c->nodes[node->parent].chosen || others[node->parent] != MST_NONE)
-			continue;
-		others[node->parent] = to->n;
-		to->items[to->n++] = (struct page_node){
-			.parent = node->parent ? c->nodes[node->parent].chosen - 2 : MST_NONE,
-			.frame = MST_NONE,
-			.stack = MST_NONE,
-		};
+	return frames && to->frames;
+}
+
+/* The chosen nodes, and of each the node of its others. False: no memory. */
+static bool take_nodes(struct chooser *c, struct page_nodes *to)
+{
+	uint32_t *frames = malloc((c->n_frames + (size_t)1) * sizeof(*frames));
+	to->n = c->choice.n;
+	to->items = malloc((to->n + (size_t)1) * sizeof(*to->items));
+	const bool fine = take_frames(c, to, frames) && to->items;
+	for (uint32_t i = 1; fine && i < c->n; i++) {
+		if (c->choice.numbers[i] != MST_NONE)
+			to->items[c->choice.numbers[i]] = (struct page_node){
+				.parent = parent_number(c, i),
+				.frame = frames[c->nodes[i].frame],
+				.stack = c->nodes[i].stack,
+			};
 	}
-	const bool fine = frames && to->items && to->frames;
+	for (uint32_t i = 0; fine && i < c->n; i++) {
+		if (c->choice.others[i] != MST_NONE)
+			to->items[c->choice.others[i]] = (struct page_node){
+				.parent = c->choice.numbers[i],
+				.frame = MST_NONE,
+				.stack = MST_NONE,
+			};
+	}
 	free(frames);
 	return fine;
 }
 
 /* By stack of the trace the page's node. */
-static void map_stacks(struct chooser *c, struct page_nodes *to, const uint32_t *others)
+static void map_stacks(struct chooser *c, struct page_nodes *to)
 {
 	for (uint32_t stack = 0; stack < c->n_stacks; stack++) {
-		uint32_t node = c->of_stacks[stack];
+		const uint32_t node = c->of_stacks[stack];
 		/* Stacks on the way to others have nodes, too, but nothing was allocated there. */
-		if (node == MST_NONE || c->nodes[node].stack == MST_NONE) {
-			to->of_stacks[stack] = MST_NONE;
-			continue;
-		}
-		if (c->nodes[node].chosen) {
-			to->of_stacks[stack] = c->nodes[node].chosen - 2;
-			continue;
-		}
-		while (!c->nodes[node].chosen)
-			node = c->nodes[node].parent;
-		to->of_stacks[stack] = others[node];
+		const bool none = node == MST_NONE || c->nodes[node].stack == MST_NONE;
+		to->of_stacks[stack] = none ? MST_NONE : tree_choice_of(&c->choice, c->parents, node);
 	}
 	for (uint32_t i = 1; i < c->n; i++) {
-		const struct full_node *left = &c->nodes[i], *node = left;
-		while (!node->chosen)
-			node = &c->nodes[node->parent];
-		if (node != left && left->stack != MST_NONE)
-			to->items[others[node - c->nodes]].others++;
+		const uint32_t number = tree_choice_of(&c->choice, c->parents, i);
+		if (number >= c->choice.n_shown && c->nodes[i].stack != MST_NONE)
+			to->items[number].others++;
 	}
 }
 
 static bool take(struct chooser *c, struct page_nodes *to)
 {
-	uint32_t *others = malloc(c->n * sizeof(*others));
 	to->of_stacks = malloc((c->n_stacks + (size_t)1) * sizeof(*to->of_stacks));
 	to->n_stacks = c->n_stacks;
 	to->n_all = c->n - 1;
-	for (uint32_t i = 0; others && i < c->n; i++)
-		others[i] = MST_NONE;
-	const bool fine = others && to->of_stacks && take_nodes(c, to, others);
-	if (fine)
-		map_stacks(c, to, others);
-	free(others);
-	return fine;
+	if (!to->of_stacks || !take_nodes(c, to))
+		return false;
+	map_stacks(c, to);
+	return true;
 }
 
 bool page_nodes_choose(struct page_nodes *nodes, struct report *r, const struct flows *flows, uint32_t most)
@@ -380,7 +319,7 @@ bool page_nodes_choose(struct page_nodes *nodes, struct report *r, const struct 
 	c.of_stacks = malloc((c.n_stacks + (size_t)1) * sizeof(*c.of_stacks));
 	for (uint32_t i = 0; c.of_stacks && i < c.n_stacks; i++)
 		c.of_stacks[i] = MST_NONE;
-	const bool fine = c.of_stacks && build(&c, flows) && choose_most(&c, most) && take(&c, nodes);
+	const bool fine = c.of_stacks && build(&c, flows) && choose(&c, most) && take(&c, nodes);
 	finish(&c);
 	return fine;
 }

@@ -2,27 +2,16 @@
 #include "page.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "answer_formats.h"
-#include "base64.h"
-#include "file.h"
 #include "identity.h"
-#include "install_paths.h"
 #include "json.h"
+#include "page_file.h"
 #include "parts.h"
-
-#define PAGE_LARGEST 3000000u /* bytes of a page, if it can be */
+#include "tree_choice.h"
 
 enum {
-	TEMPLATE_LARGEST = 4 << 20,
-	NODES_MOST = 20000,
-	NODES_LEAST = 50,
 	PAIRS_MOST = 400000,
 	ROWS_MOST = 500,
 	JSON_SHRINKS = 3, /* at least to so small a part, so that small ones needn't be tried */
@@ -90,78 +79,7 @@ unsigned page_needs(const struct page_outline *outline)
 	return needs;
 }
 
-/* ---- The template ---- */
-
-char *page_template(const char **why)
-{
-	static const char *const places[] = { "page/web/page.html", "../" MSREC_DATADIR "/msrec/page.html" };
-	char *path = install_path_find(places, sizeof(places) / sizeof(*places), R_OK);
-	char *text = path ? file_text(path, TEMPLATE_LARGEST) : NULL;
-	free(path);
-	*why = "this build has no page (it needs esbuild and node-d3: meson configure -Dpage=enabled)";
-	const char *meta = text ? strstr(text, "@META@") : NULL;
-	if (meta && strstr(meta, "@DATA@"))
-		return text;
-	free(text);
-	return NULL;
-}
-
 /* ---- The report's answer ---- */
-
-/* Names of 10^5 characters are cut; a page is limited. */
-static bool shorten(struct answer *answer)
-{
-	for (struct answer_section *s = answer->sections; s; s = s->next) {
-		for (struct answer_fact *f = s->facts; f; f = f->next) {
-			if (f->value.is == ANSWER_IS_TEXT &&
-			    !(f->value.text = texts_cut(f->value.text, &answer->pool)))
-				return false;
-		}
-		for (struct answer_note *n = s->notes; n; n = n->next) {
-			if (!(n->text = texts_cut(n->text, &answer->pool)))
-				return false;
-		}
-		for (struct answer_table *t = s->tables; t; t = t->next) {
-			for (size_t i = 0; i < t->n_values; i++) {
-				struct answer_value *v = &t->values[i];
-				if (v->is == ANSWER_IS_TEXT && !(v->text = texts_cut(v->text, &answer->pool)))
-					return false;
-			}
-		}
-	}
-	return true;
-}
-
-/* Writes JSON to a file without a name and gives its text, *size bytes, to be freed. NULL with errno. */
-static char *json_text(void (*write)(struct out *out, void *data), void *data, size_t *size)
-{
-	char *text = NULL;
-	struct stat st;
-	const int fd = file_unnamed();
-	struct out *out = fd < 0 ? NULL : out_create(fd);
-	if (!out) {
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	write(out, data);
-	const int error = out_finish(out);
-	errno = error;
-	if (!error && fstat(fd, &st) == 0 && (text = malloc((size_t)st.st_size + 1))) {
-		*size = (size_t)st.st_size;
-		if (!file_read_at(fd, 0, text, *size)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	close(fd);
-	return text;
-}
-
-static void write_answer(struct out *out, void *data)
-{
-	answer_write_json(out, data);
-}
 
 /* All sections with tables of `top` rows as JSON. NULL: no memory, or errno. */
 static char *report_text(struct report *report, uint64_t top, size_t *size)
@@ -179,8 +97,8 @@ static char *report_text(struct report *report, uint64_t top, size_t *size)
 			report_write_section(report, *s);
 	}
 	errno = ENOMEM;
-	if (!report->no_memory && !answer_failed(&answer) && shorten(&answer))
-		text = json_text(write_answer, &answer, size);
+	if (!report->no_memory)
+		text = page_answer(&answer, size);
 	answer_finish(&answer);
 	report->query = query;
 	report->answer = own;
@@ -253,8 +171,7 @@ static uint8_t *make_data(struct parts *p, const struct page_query *query, size_
 			break;
 		free(data);
 		data = NULL;
-		n = (uint32_t)((double)n * (double)room / (double)*size * .9);
-		n = n < NODES_LEAST ? NODES_LEAST : n;
+		n = tree_choice_fewer(n, *size, room);
 		pairs = pairs / 2;
 		finish(p);
 	}
@@ -328,41 +245,19 @@ static void write_meta(struct out *out, void *data)
 	out_text(out, "]}}");
 }
 
-/* JSON inside of an element of HTML: no tag or comment can begin in it. */
-static void write_escaped(struct out *out, const char *text, size_t size)
-{
-	for (size_t i = 0; i < size; i++) {
-		if (strchr("<>&", text[i]) && text[i])
-			out_printf(out, "\\u%04x", (unsigned)text[i]);
-		else
-			out_write(out, text + i, 1);
-	}
-}
-
 bool page_write(struct out *out, const char *template, struct report *report, struct flows *flows,
 		const struct page_query *query)
 {
-	const char *meta_at = strstr(template, "@META@"), *data_at = strstr(meta_at, "@DATA@");
-	const size_t size = strlen(template), most = PAGE_LARGEST > size ? PAGE_LARGEST - size : 0;
 	struct parts parts = { .report = report, .flows = flows };
 	struct meta meta = { .parts = &parts };
-	size_t n_data = 0, n_meta;
-	char *text = NULL;
+	size_t n_data = 0;
 	buckets_choose(&parts.buckets, flows);
 	errno = ENOMEM;
-	uint8_t *data = make_data(&parts, query, most / 4 * 3 - 64 * 1024, &n_data);
-	if (data && (text = json_text(write_meta, &meta, &n_meta))) {
-		out_write(out, template, (size_t)(meta_at - template));
-		write_escaped(out, text, n_meta);
-		out_write(out, meta_at + strlen("@META@"), (size_t)(data_at - meta_at) - strlen("@META@"));
-		base64_write(out, data, n_data);
-		out_text(out, data_at + strlen("@DATA@"));
-	}
-	const bool fine = data && text;
+	uint8_t *data = make_data(&parts, query, page_room(template), &n_data);
+	const bool fine = data && page_fill(out, template, write_meta, &meta, data, n_data);
 	const int error = errno;
 	finish(&parts);
 	free(data);
-	free(text);
 	errno = error;
 	return fine;
 }

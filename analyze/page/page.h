@@ -31,11 +31,8 @@ struct page_query {
 	bool sources; /* lines of source files */
 };
 
-/* The whole template, to be freed. NULL: there is none, or no memory; *why says what to do about it. */
-char *page_template(const char **why);
-
 /*
- * After the replay: writes the page to `out`. `report` has the observers that page_needs() asks for; its query and answer
+ * After the replay: writes the page to `out`, by page_template(). `report` has the observers that page_needs() asks for; its query and answer
  * are exchanged while this runs. False: no memory, or errno of a temporary file.
  */
 bool page_write(struct out *out, const char *page_template, struct report *report, struct flows *flows,

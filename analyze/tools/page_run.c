@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "output_set.h"
+#include "page_file.h"
 #include "written.h"
 
 /* The page and an answer beside it must differ, and be no trace. 0 or an exit status after a message. */
