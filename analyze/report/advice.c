@@ -5,7 +5,7 @@
 
 #include "array.h"
 
-const char *const advice_names[ADVICES] = {
+const char *const advice_names[ADVICE_KINDS] = {
 	[ADVICE_RESERVE] = "reserve", [ADVICE_STACK] = "stack", [ADVICE_HOIST] = "hoist",
 	[ADVICE_REUSE] = "reuse",     [ADVICE_POOL] = "pool",
 };
@@ -102,7 +102,7 @@ static bool is_pool(const struct turnover_place *p)
 	       p->resized == 0;
 }
 
-/* ADVICES: there is none. */
+/* ADVICE_KINDS: there is none. */
 static enum advice_what find_rule(struct judge *j, const struct turnover_place *p)
 {
 	if (is_ladder(p))
@@ -112,7 +112,7 @@ static enum advice_what find_rule(struct judge *j, const struct turnover_place *
 			return ADVICE_STACK;
 		return p->least == p->largest ? ADVICE_HOIST : ADVICE_REUSE;
 	}
-	return is_pool(p) ? ADVICE_POOL : ADVICES;
+	return is_pool(p) ? ADVICE_POOL : ADVICE_KINDS;
 }
 
 static uint64_t saved_by(enum advice_what what, const struct turnover_place *p)
@@ -128,7 +128,7 @@ static uint64_t saved_by(enum advice_what what, const struct turnover_place *p)
 		return p->blocks - p->records;
 	case ADVICE_POOL:
 		return p->blocks - p->most;
-	case ADVICES:
+	case ADVICE_KINDS:
 		break;
 	}
 	return 0;
@@ -171,10 +171,10 @@ static void add_place(struct advice *a, const struct turnover_place *p)
 }
 
 /* The advice of a group; `numbers` has their numbers + 1 by group and what. NULL: no memory. */
-static struct advice *find_advice(struct advices *all, uint32_t *numbers, uint32_t group,
+static struct advice *find_advice(struct advice_list *all, uint32_t *numbers, uint32_t group,
 				  enum advice_what what)
 {
-	uint32_t *number = &numbers[(size_t)group * ADVICES + what];
+	uint32_t *number = &numbers[(size_t)group * ADVICE_KINDS + what];
 	if (*number == 0) {
 		if (!array_reserve(&all->items, all->n, &all->room, sizeof(*all->items)))
 			return NULL;
@@ -184,8 +184,8 @@ static struct advice *find_advice(struct advices *all, uint32_t *numbers, uint32
 	return &all->items[*number - 1];
 }
 
-/* Buffers are not kept by a function that calls itself: leaves out those advices of recursive groups. */
-static void drop_recursive(struct advices *all, const bool *recursive)
+/* Buffers are not kept by a function that calls itself: leaves out that advice on recursive groups. */
+static void drop_recursive(struct advice_list *all, const bool *recursive)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < all->n; i++) {
@@ -196,14 +196,14 @@ static void drop_recursive(struct advices *all, const bool *recursive)
 	all->n = n;
 }
 
-bool advices_collect(struct advices *advices, const struct turnover *turnover,
-		     const struct mst_reader *reader, struct sites *sites, const uint32_t *group_of,
-		     uint32_t n_groups)
+bool advice_list_collect(struct advice_list *list, const struct turnover *turnover,
+			 const struct mst_reader *reader, struct sites *sites, const uint32_t *group_of,
+			 uint32_t n_groups)
 {
 	uint32_t n, n_ignored;
 	struct judge j = { .sites = sites };
 	const struct turnover_place *places = turnover_places(turnover, &n);
-	uint32_t *numbers = calloc((size_t)n_groups * ADVICES + 1, sizeof(*numbers));
+	uint32_t *numbers = calloc((size_t)n_groups * ADVICE_KINDS + 1, sizeof(*numbers));
 	bool *recursive = calloc(n_groups + (size_t)1, sizeof(*recursive));
 	bool fine = numbers && recursive;
 	j.stacks = mst_reader_stacks(reader, &n_ignored);
@@ -211,25 +211,25 @@ bool advices_collect(struct advices *advices, const struct turnover *turnover,
 	for (uint32_t i = 0; fine && i < n; i++) {
 		const struct turnover_place *p = &places[i];
 		const uint32_t group = group_of[p->stack];
-		const enum advice_what what = group == MST_NONE ? ADVICES : find_rule(&j, p);
-		if (what == ADVICES)
+		const enum advice_what what = group == MST_NONE ? ADVICE_KINDS : find_rule(&j, p);
+		if (what == ADVICE_KINDS)
 			continue;
 		if (what == ADVICE_HOIST || what == ADVICE_REUSE)
 			recursive[group] |= is_recursive(&j, p->stack);
-		struct advice *advice = find_advice(advices, numbers, group, what);
+		struct advice *advice = find_advice(list, numbers, group, what);
 		if (advice)
 			add_place(advice, p);
 		fine = advice && !j.no_memory;
 	}
 	if (fine)
-		drop_recursive(advices, recursive);
+		drop_recursive(list, recursive);
 	free(numbers);
 	free(recursive);
 	return fine && !j.no_memory;
 }
 
-void advices_finish(struct advices *advices)
+void advice_list_finish(struct advice_list *list)
 {
-	free(advices->items);
-	*advices = (struct advices){ 0 };
+	free(list->items);
+	*list = (struct advice_list){ 0 };
 }

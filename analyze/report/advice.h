@@ -15,11 +15,11 @@ enum advice_what {
 	ADVICE_HOIST,   /* one at a time, of one size: allocate once */
 	ADVICE_REUSE,   /* one at a time, of many sizes: keep one that grows */
 	ADVICE_POOL,    /* one size, few at a time: a free list */
-	ADVICES
+	ADVICE_KINDS
 };
 
 /* By enum advice_what: "reserve" ... */
-extern const char *const advice_names[ADVICES];
+extern const char *const advice_names[ADVICE_KINDS];
 
 enum { ADVICE_LOOP = 10, ADVICE_STACK_SIZE = 4096 };
 
@@ -38,18 +38,18 @@ struct advice {
 	uint64_t ladders, steps, longest, longest_from, longest_to; /* turnover.h */
 };
 
-struct advices {
+struct advice_list {
 	struct advice *items; /* by group and by what */
 	uint32_t n, room;
 };
 
 /*
  * After the replay. `group_of`: by stack, MST_NONE for none; n_groups of them. All that apply, also small ones. False: no
- * memory; advices_finish() must still be called. Zero-initialise.
+ * memory; advice_list_finish() must still be called. Zero-initialise.
  */
-bool advices_collect(struct advices *advices, const struct turnover *turnover,
-		     const struct mst_reader *reader, struct sites *sites, const uint32_t *group_of,
-		     uint32_t n_groups);
-void advices_finish(struct advices *advices);
+bool advice_list_collect(struct advice_list *list, const struct turnover *turnover,
+			 const struct mst_reader *reader, struct sites *sites, const uint32_t *group_of,
+			 uint32_t n_groups);
+void advice_list_finish(struct advice_list *list);
 
 #endif

@@ -86,11 +86,11 @@ static bool add_suggestion(struct suggestions *all, const struct suggestion *sug
 	return true;
 }
 
-static bool add_advices(struct suggestions *all, const struct report *r, const struct advices *advices)
+static bool add_advice(struct suggestions *all, const struct report *r, const struct advice_list *list)
 {
 	bool fine = true;
-	for (uint32_t i = 0; fine && i < advices->n; i++) {
-		const struct advice *a = &advices->items[i];
+	for (uint32_t i = 0; fine && i < list->n; i++) {
+		const struct advice *a = &list->items[i];
 		if (is_worth(r, a))
 			fine = add_suggestion(all, &(struct suggestion){
 							   .advice = a,
@@ -393,7 +393,7 @@ static void write_all(struct report *r, const struct suggestions *all)
 
 static void write_savings(struct report *r)
 {
-	struct advices advices = { 0 };
+	struct advice_list list = { 0 };
 	struct suggestions all = { 0 };
 	const struct savings *s = r->savings;
 	answer_section(r->answer, "savings", "What can be saved");
@@ -401,8 +401,8 @@ static void write_savings(struct report *r)
 		answer_note(r->answer, "Savings need every block: record without --sample.");
 		return;
 	}
-	if (advices_collect(&advices, r->turnover, r->reader, r->sites, s->group_of, s->groups.n) &&
-	    add_advices(&all, r, &advices) && add_early(&all, r)) {
+	if (advice_list_collect(&list, r->turnover, r->reader, r->sites, s->group_of, s->groups.n) &&
+	    add_advice(&all, r, &list) && add_early(&all, r)) {
 		if (all.n)
 			qsort(all.items, all.n, sizeof(*all.items), compare);
 		write_all(r, &all);
@@ -410,7 +410,7 @@ static void write_savings(struct report *r)
 		r->no_memory = true;
 	}
 	free(all.items);
-	advices_finish(&advices);
+	advice_list_finish(&list);
 }
 
 const struct report_section section_savings = {

@@ -16,6 +16,7 @@ function also(model, { moment }) {
 	return ["live", "kept", "allocated", "calls", "peak"].filter((id) => id !== "kept" || model.hasPairs);
 }
 
+const SINGULAR = { sites: "Site", functions: "Function", lines: "Line", libraries: "Library" };
 const TITLES = {
 	live: "Live at its end",
 	liveBlocks: "Blocks",
@@ -52,7 +53,7 @@ function groupColumns(model, by, sheet) {
 	const columns = [
 		{
 			id: "name",
-			title: by[0].toUpperCase() + by.slice(1, -1).replace("librarie", "library"),
+			title: SINGULAR[by],
 			value: (row) => row.name,
 			cell: (row) => row.label(),
 			hover: (row) => row.hover(),
