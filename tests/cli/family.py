@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, methods, plain_environment, run_cases    # noqa: E402
+from harness import plain_environment, run_methods    # noqa: E402
 
 try:
     import jsonschema
@@ -233,9 +233,7 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only", ("--source", {"required": True, "help": "the source tree"}))
-    with Scratch() as folder:
-        return run_cases(methods(Tests(options, folder)), None, options.only)
+    return run_methods(__doc__, Tests, ("--source", {"required": True, "help": "the source tree"}))
 
 
 if __name__ == "__main__":

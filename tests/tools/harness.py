@@ -289,10 +289,11 @@ def run_in_folders(doc, tests_of):
     return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
 
 
-def run_methods(doc, tests_of):
-    """A script of methods that share a folder: those of tests_of(options, folder)."""
-    options = arguments(doc, "--only")
+def run_methods(doc, tests_of, *more):
+    """A script of methods that share a folder, and names that were once read: those of tests_of(options, folder)."""
+    options = arguments(doc, "--only", *more)
     with Scratch() as folder:
+        os.environ["MSREC_CACHE"] = os.path.join(folder, "names")
         return run_cases(methods(tests_of(options, folder)), None, options.only)
 
 
