@@ -58,9 +58,7 @@ struct flows {
 
 	uint32_t next_part, next_span; /* that begin */
 	uint32_t n_threads, n_marks;   /* cuts so far */
-	bool *seen;                    /* threads */
-	uint32_t room_seen;
-	bool any_seen;
+	struct landmarks landmarks;
 
 	struct flows_point now, high; /* high: of the present span */
 	struct flows_point points[FLOWS_POINTS];
@@ -391,30 +389,34 @@ static bool cut_at_times(struct flows *f, const struct mst_chunk *chunk)
 	return true;
 }
 
+/* The time of the last call that begins before a record; *stamp becomes the first stamp of later ones. */
+static uint64_t pass_stamps(const struct flows *f, const struct mst_chunk *chunk, uint32_t before,
+			    uint32_t *stamp)
+{
+	while (*stamp < chunk->n_stamps && stamp_first_record(chunk, *stamp) < before)
+		++*stamp;
+	return *stamp ? chunk->stamps[*stamp - 1].time << f->time_shift : f->last_ns;
+}
+
 /* Where threads make their first calls, but for the first thread. */
 static bool cut_at_threads(struct flows *f, const struct mst_chunk *chunk)
 {
+	uint32_t stamp = 0; /* the next one */
 	for (uint32_t i = 0; i < chunk->n_runs; i++) {
 		const struct mst_run *run = &chunk->runs[i];
-		if (!array_reserve_zeroed(&f->seen, run->thread, &f->room_seen, sizeof(*f->seen)))
+		const uint32_t end = i + 1 < chunk->n_runs ? run[1].record : chunk->n_records;
+		const uint64_t first_ns = pass_stamps(f, chunk, run->record + 1, &stamp);
+		bool first;
+		if (!landmarks_add_calls(&f->landmarks, run->thread, first_ns,
+					 pass_stamps(f, chunk, end, &stamp), &first))
 			return false;
-		if (f->seen[run->thread])
+		if (!first || f->landmarks.n_called == 1 || f->n_threads == FLOWS_THREADS)
 			continue;
-		f->seen[run->thread] = true;
-		if (f->any_seen && f->n_threads < FLOWS_THREADS) {
-			f->n_threads++;
-			if (!add_cut(f, (struct cut){ run->record, FLOWS_THREAD, CUT_RECORD,
-						      time_of(f, chunk, run->record) }))
-				return false;
-		}
-		f->any_seen = true;
+		f->n_threads++;
+		if (!add_cut(f, (struct cut){ run->record, FLOWS_THREAD, CUT_RECORD, first_ns }))
+			return false;
 	}
 	return true;
-}
-
-static bool is_mark(const struct mst_kind *kind)
-{
-	return kind->op == MST_OP_EXIT || kind->op == MST_OP_FORK;
 }
 
 static bool cut_at_marks(struct flows *f, const struct mst_reader *reader, const struct mst_chunk *chunk)
@@ -423,13 +425,17 @@ static bool cut_at_marks(struct flows *f, const struct mst_reader *reader, const
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	bool any = false;
 	for (uint32_t i = 0; i < chunk->n_tokens; i++)
-		any |= is_mark(&kinds[chunk->tokens[i].kind]);
-	for (uint32_t i = 0; any && i < chunk->n_records && f->n_marks < FLOWS_MARKS; i++) {
-		if (!is_mark(&kinds[chunk->tokens[chunk->records[i]].kind]))
+		any |= landmark_is_mark(&kinds[chunk->tokens[i].kind]);
+	for (uint32_t i = 0; any && i < chunk->n_records; i++) {
+		const uint32_t kind = chunk->tokens[chunk->records[i]].kind;
+		if (!landmark_is_mark(&kinds[kind]))
 			continue;
-		f->n_marks++;
-		if (!add_cut(f, (struct cut){ i, FLOWS_MARK, CUT_RECORD, time_of(f, chunk, i) }))
+		const uint64_t time_ns = time_of(f, chunk, i);
+		if (!landmarks_add_mark(&f->landmarks, time_ns, kind) ||
+		    (f->n_marks < FLOWS_MARKS &&
+		     !add_cut(f, (struct cut){ i, FLOWS_MARK, CUT_RECORD, time_ns })))
 			return false;
+		f->n_marks += f->n_marks < FLOWS_MARKS;
 	}
 	return true;
 }
@@ -610,7 +616,7 @@ void flows_destroy(struct flows *f)
 	crossings_finish(&f->crossings);
 	free(f->dirty);
 	free(f->is_dirty);
-	free(f->seen);
+	landmarks_finish(&f->landmarks);
 	free(f->subjects);
 	free(f->counts);
 	free(f->cuts);
@@ -644,6 +650,11 @@ const struct flows_point *flows_points(const struct flows *f, uint32_t *n)
 {
 	*n = f->n_points;
 	return f->points;
+}
+
+const struct landmarks *flows_landmarks(const struct flows *f)
+{
+	return &f->landmarks;
 }
 
 uint64_t flows_block(const struct flows *f)

@@ -12,6 +12,7 @@
 #define ANALYZE_PAGE_FLOWS_H
 
 #include "crossings.h"
+#include "landmarks.h"
 #include "observer.h"
 
 struct flows;
@@ -74,6 +75,8 @@ struct flows_point {
 	uint64_t calls;         /* that gave a block, so far; in units of flows_block() */
 };
 const struct flows_point *flows_points(const struct flows *flows, uint32_t *n);
+
+const struct landmarks *flows_landmarks(const struct flows *flows);
 
 /* One block, in the units of blocks and calls: 1, or of a sampled trace more. */
 uint64_t flows_block(const struct flows *flows);

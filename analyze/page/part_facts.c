@@ -253,12 +253,22 @@ static void write_facts(struct facts *f)
 	columns_end(c);
 }
 
+/* From the first call to the last one. NULL: there are none. */
+static void write_span(struct columns *c, const struct landmark_thread *thread)
+{
+	const bool called = thread && thread->called;
+	columns_number(c, called ? thread->first_ns + 1 : 0);
+	if (called)
+		columns_number(c, thread->last_ns - thread->first_ns);
+}
+
 static void write_threads(struct parts *p)
 {
 	uint32_t n, n_lives = 0;
 	const struct mst_thread *threads = mst_reader_threads(p->report->reader, &n);
 	const struct lives_thread *lives =
 		p->report->lives ? lives_threads(p->report->lives, &n_lives) : NULL;
+	const struct landmarks *marks = flows_landmarks(p->flows);
 	struct columns *c = &p->columns;
 	columns_begin(c, PART_THREADS);
 	columns_number(c, n);
@@ -266,6 +276,7 @@ static void write_threads(struct parts *p)
 		columns_number(c, threads[i].tid);
 		columns_number(c, texts_add(&p->texts, threads[i].name ? threads[i].name : ""));
 		columns_number(c, i < n_lives ? lives[i].calls : 0);
+		write_span(c, i < marks->room_threads ? &marks->threads[i] : NULL);
 	}
 	columns_end(c);
 }

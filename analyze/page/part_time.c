@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Borders, the series of points, and what each node did in each bucket. */
+/* Borders, the series of points, marks, and what each node did in each bucket. */
 #include "parts.h"
 
 enum { SAMPLES_MOST = 2000 }; /* of resident memory */
@@ -59,6 +59,23 @@ static void write_samples(struct parts *p)
 	}
 }
 
+static void write_marks(struct parts *p)
+{
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(p->report->reader, &n_kinds);
+	const struct landmarks *l = flows_landmarks(p->flows);
+	const uint32_t n = landmarks_kept(l);
+	struct columns *c = &p->columns;
+	columns_begin(c, PART_MARKS);
+	columns_number(c, l->n_marks);
+	columns_number(c, n);
+	for (uint32_t i = 0; i < n; i++)
+		columns_signed(c, l->marks[i].time_ns - (i ? l->marks[i - 1].time_ns : 0));
+	for (uint32_t i = 0; i < n; i++)
+		columns_number(c, texts_add(&p->texts, landmark_name(&kinds[l->marks[i].kind])));
+	columns_end(c);
+}
+
 /* How many cells each node has, before their columns. */
 static void write_counts(struct parts *p)
 {
@@ -109,6 +126,7 @@ bool part_time(struct parts *p)
 	write_points(p);
 	write_samples(p);
 	columns_end(&p->columns);
+	write_marks(p);
 	write_cells(p);
 	return !p->columns.failed;
 }

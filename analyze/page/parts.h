@@ -22,6 +22,7 @@ enum part {
 	PART_FACTS,
 	PART_THREADS,
 	PART_SOURCES,
+	PART_MARKS,
 };
 
 /* What all parts are made of. */

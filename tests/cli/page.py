@@ -117,6 +117,8 @@ class Tests:
         assert shown["sections"], shown
         assert any(flags & page_data.PEAK for flags in page.flags), page.flags
         assert any(flags & page_data.MARK for flags in page.flags), page.flags
+        assert [name for _, name in page.marks] == ["exit handlers done"], page.marks
+        assert page.spans[0][0] <= page.marks[0][0] <= page.borders[-1], (page.spans, page.marks)
 
     def test_hostile_names(self):
         """Markup stays text: the page has no more elements than its template."""

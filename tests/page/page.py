@@ -146,6 +146,23 @@ class Tests:
         assert rows and self.browser.ask("rows") == rows, (address, rows)
         self.browser.check()
 
+    def test_landmarks(self):
+        """Each thread has a band from its first call to its last one, and each mark a line."""
+        self.browser.shape()
+        self.open()
+        bands, threads = self.browser.ask("bands"), self.browser.model("threads")
+        spans = sorted((thread["start"], thread["end"]) for thread in threads if "start" in thread)
+        assert len(spans) > 1 and len(bands) == min(len(spans), 6), (bands, threads)
+        assert [band[0] for band in bands[:-1]] == sorted(band[0] for band in bands[:-1]), bands
+        first, last = spans[0][0], max(end for _, end in spans)
+        scale = (max(band[1] for band in bands) - bands[0][0]) / (last - first)
+        assert all(end - begin >= 2 and "calls from" in said for begin, end, said in bands), bands
+        if len(spans) <= 6:
+            wide = [(band[1] - band[0], (end - start) * scale) for band, (start, end) in zip(bands, spans)]
+            assert all(abs(pixels - wanted) <= 4 for pixels, wanted in wide), wide
+        marks = [mark["name"] for mark in self.browser.model("marks")]
+        assert self.browser.ask("marks") == len(marks) and "exit handlers done" in marks, marks
+
     def test_brush(self):
         """A drag over the timeline chooses a range."""
         self.browser.shape()

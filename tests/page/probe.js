@@ -42,6 +42,14 @@ window.probe = {
 		return [`${element.tagName} ${name}`, part ?? "page", seen];
 	},
 
+	// Of each thread's band in the timeline its beginning and its end, in pixels, and what it says; and how many marks.
+	bands: () =>
+		[...document.querySelectorAll(".timeline rect.thread")].map((rect) => {
+			const [x, width] = ["x", "width"].map((name) => Number(rect.getAttribute(name)));
+			return [x, x + width, rect.textContent];
+		}),
+	marks: () => document.querySelectorAll(".timeline line.mark").length,
+
 	// How much wider than the window the page is.
 	overflow: () => document.documentElement.scrollWidth - innerWidth,
 

@@ -24,6 +24,7 @@ from report_model import Bench, Different, Model, same, shown        # noqa: E40
 
 RANGES = 12
 LARGEST = 3000000
+MARKS = {'exit': 'exit handlers done', 'fork': 'fork'}
 
 
 class History:
@@ -144,6 +145,19 @@ def compare_threads(page, nodes, history):
         same('threads', all(calls[stack][tid] == n for tid, n in got.items()), True)
 
 
+def compare_spans(page, history):
+    """From the first to the last call of each thread; markers are calls here, too."""
+    spans = {}
+    for event in history.events:
+        first, _ = spans.get(event['tid'], (event['time_ns'], None))
+        spans[event['tid']] = first, event['time_ns']
+    got = {thread[0]: span for thread, span in zip(page.threads, page.spans) if span}
+    same('first and last calls of threads', got, spans)
+    marks = [(event['time_ns'], MARKS[event['operation']]) for event in history.events
+             if event['operation'] in MARKS]
+    same('marks', (page.all_marks, page.marks), (len(marks), marks[:500]))
+
+
 def compare_points(page, history):
     ends = [point for point in page.points if point[0] <= page.borders[-1]]
     same('the last point', ends[-1][1], history.levels[-1])
@@ -198,6 +212,7 @@ def try_once(bench, seed):
     compare_ranges(page, nodes, history, rng)
     compare_facts(page, nodes, Model(events, allowed))
     compare_threads(page, nodes, history)
+    compare_spans(page, history)
     if history.blocks:
         compare_points(page, history)
     compare_answers(bench, page, rng)

@@ -10,7 +10,7 @@ import zlib
 
 PEAK, MARK, THREAD = 1, 2, 4
 HIDDEN, NAMED = 1, 2
-REPORT, TEXTS, FRAMES, NODES, BORDERS, SERIES, CELLS, PAIRS, FACTS, THREADS, SOURCES = range(1, 12)
+REPORT, TEXTS, FRAMES, NODES, BORDERS, SERIES, CELLS, PAIRS, FACTS, THREADS, SOURCES, MARKS = range(1, 13)
 
 
 class Damaged(Exception):
@@ -93,9 +93,8 @@ class Page:
         self.read_cells(self.parts[CELLS])
         self.pairs = self.read_pairs(self.parts[PAIRS]) if PAIRS in self.parts else None
         self.read_facts(self.parts[FACTS])
-        reader = self.parts[THREADS]
-        self.threads = [(reader.number(), self.texts[reader.number()], reader.number())
-                        for _ in range(reader.number())]
+        self.read_threads(self.parts[THREADS])
+        self.read_marks(self.parts[MARKS])
         self.read_sources(self.parts.get(SOURCES))
         for number, reader in self.parts.items():
             if number != REPORT and reader.at != len(reader.data):
@@ -169,6 +168,17 @@ class Page:
                          'bytes99', 'ns99'):
                 self.facts[name] = reader.column(n)
         self.threads_of = [[(reader.number(), reader.number()) for _ in range(reader.number())] for _ in range(n)]
+
+    def read_threads(self, reader):
+        self.threads, self.spans = [], []
+        for _ in range(reader.number()):
+            self.threads.append((reader.number(), self.texts[reader.number()], reader.number()))
+            first = reader.number()
+            self.spans.append((first - 1, first - 1 + reader.number()) if first else None)
+
+    def read_marks(self, reader):
+        self.all_marks, n = reader.number(), reader.number()
+        self.marks = list(zip(reader.deltas(n), [self.texts[text] for text in reader.column(n)]))
 
     def read_sources(self, reader):
         self.sources = {}

@@ -15,6 +15,7 @@ const PART = {
 	facts: 9,
 	threads: 10,
 	sources: 11,
+	marks: 12,
 };
 const HIDDEN = 1,
 	NAMED = 2;
@@ -89,9 +90,10 @@ class Reader {
 // The parts by their numbers.
 function split(bytes) {
 	for (let i = 0; i < MAGIC.length; i++)
-		if (bytes[i] !== MAGIC.charCodeAt(i)) throw new Error("the page's data is damaged, or of another version");
+		if (bytes[i] !== MAGIC.charCodeAt(i))
+			throw new Error("the page's data is damaged, or of another version");
 	const parts = new Map();
-	for (let at = MAGIC.length; at < bytes.length; ) {
+	for (let at = MAGIC.length; at < bytes.length;) {
 		const size = new DataView(bytes.buffer, bytes.byteOffset + at + 1).getUint32(0, true);
 		parts.set(bytes[at], bytes.subarray(at + 5, at + 5 + size));
 		at += 5 + size;
@@ -101,7 +103,9 @@ function split(bytes) {
 
 function readTexts(reader) {
 	const decoder = new TextDecoder();
-	return Array.from(reader.column(new Uint32Array(reader.number())), (size) => decoder.decode(reader.raw(size)));
+	return Array.from(reader.column(new Uint32Array(reader.number())), (size) =>
+		decoder.decode(reader.raw(size)),
+	);
 }
 
 // ---- The model ----
@@ -120,6 +124,7 @@ function decode(bytes, meta) {
 	addPairs(model, part("pairs"), scale);
 	addFacts(model, part("facts"), texts);
 	addThreads(model, part("threads"), texts);
+	addMarks(model, part("marks"), texts);
 	addSources(model, part("sources"), texts);
 	addSums(model);
 	return model;
@@ -329,12 +334,24 @@ function addFacts(model, reader, texts) {
 	};
 }
 
+// With the times of their first and last calls, in seconds; undefined: they made none.
 function addThreads(model, reader, texts) {
-	model.threads = Array.from({ length: reader.number() }, () => ({
-		tid: reader.number(),
-		name: texts[reader.number()],
-		calls: reader.number(),
-	}));
+	model.threads = Array.from({ length: reader.number() }, () => {
+		const thread = { tid: reader.number(), name: texts[reader.number()], calls: reader.number() },
+			first = reader.number();
+		if (first) {
+			thread.start = (first - 1) / 1e9;
+			thread.end = (first - 1 + reader.number()) / 1e9;
+		}
+		return thread;
+	});
+}
+
+// Moments with names, the first ones; `allMarks` is how many there are.
+function addMarks(model, reader, texts) {
+	model.allMarks = reader.number();
+	const times = reader.deltas(new Float64Array(reader.number()));
+	model.marks = Array.from(times, (ns) => ({ time: ns / 1e9, name: texts[reader.number()] }));
 }
 
 function addSources(model, reader, texts) {

@@ -20,8 +20,6 @@ const PINS = 26,
 	GAP = 5;
 const MOST_BANDS = 6,
 	BAR = 3,
-	BORDER_MARK = 2,
-	BORDER_THREAD = 4,
 	CLICK = 4,
 	NEAR = 30,
 	KEYS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
@@ -155,11 +153,19 @@ export function timeline(model, state) {
 			.y((i) => y(most[i]))(index);
 	}
 
-	function drawBand({ from, until, name }, top) {
+	function drawBand({ from, until, name, calls }, top) {
 		const left = x(from),
 			w = Math.max(x(until) - left, 2);
 		return [
-			svg("rect", { class: "thread", x: left, y: top + 1, width: w, height: BAND - 3, rx: 3 }),
+			svg(
+				"rect",
+				{ class: "thread", x: left, y: top + 1, width: w, height: BAND - 3, rx: 3 },
+				svg(
+					"title",
+					{},
+					`${show(name, 60)}: calls from ${seconds(from)} to ${seconds(until)}, ${count(calls)}`,
+				),
+			),
 			svg(
 				"text",
 				{
@@ -266,7 +272,7 @@ export function timeline(model, state) {
 					(steps.threads ?? []).filter((row) => row.step === step.step),
 				),
 			),
-			marks: marksOf(model).map(markFact),
+			marks: (model.marks ?? []).map(markFact),
 		};
 	}
 
@@ -330,7 +336,9 @@ export function timeline(model, state) {
 							),
 					),
 				),
-				threads.length ? h("p", { class: "soft" }, `By thread: ${threads.map(threadChange).join(", ")}`) : null,
+				threads.length
+					? h("p", { class: "soft" }, `By thread: ${threads.map(threadChange).join(", ")}`)
+					: null,
 				go(
 					"Show what it left",
 					() => {
@@ -624,31 +632,26 @@ function bars(rates, y, bottom) {
 	return d;
 }
 
-// When threads began, where the data doesn't say: borders lie there, in order.
+// From the first to the last call of each thread that made some, in the order of their beginnings. Of many, those with
+// the most calls have bands of their own.
 function bandsOf(model) {
-	const begins = Array.from(model.border).filter((_, i) => model.borderFlags?.[i] & BORDER_THREAD);
-	const threads = model.threads ?? [];
-	const guessed = begins.length === threads.length - 1 ? [model.border[0], ...begins] : [];
-	const bands = threads.map((thread, i) => ({
-		name: threadName(thread, i),
-		from: thread.start ?? guessed[i],
-		until: thread.end ?? model.border[model.bucketCount],
-	}));
-	if (bands.length < 2 || bands.some((band) => band.from === undefined)) return [];
-	if (bands.length <= MOST_BANDS) return bands;
-	const rest = bands.slice(MOST_BANDS - 1);
-	const name = `${count(rest.length)} more threads`;
-	return [
-		...bands.slice(0, MOST_BANDS - 1),
-		{ name, from: Math.min(...rest.map((b) => b.from)), until: Math.max(...rest.map((b) => b.until)) },
-	];
-}
-
-// Moments that the trace names: the end of the exit handlers, forks.
-function marksOf(model) {
-	if (model.marks) return model.marks;
-	const times = Array.from(model.border).filter((_, i) => model.borderFlags?.[i] & BORDER_MARK);
-	return times.map((time) => ({ time, name: "Exit handlers done, or a fork" }));
+	const threads = (model.threads ?? [])
+		.map((thread, i) => ({ ...thread, name: threadName(thread, i) }))
+		.filter((thread) => thread.start !== undefined);
+	if (threads.length < 2) return [];
+	const most = threads.length <= MOST_BANDS ? threads.length : MOST_BANDS - 1,
+		byCalls = threads.slice().sort((a, b) => b.calls - a.calls),
+		band = (of, name) => ({
+			name,
+			from: of.reduce((first, thread) => Math.min(first, thread.start), Infinity),
+			until: of.reduce((last, thread) => Math.max(last, thread.end), 0),
+			calls: of.reduce((sum, thread) => sum + thread.calls, 0),
+		});
+	const bands = byCalls.slice(0, most).map((thread) => band([thread], thread.name)),
+		rest = byCalls.slice(most);
+	bands.sort((a, b) => a.from - b.from);
+	if (rest.length) bands.push(band(rest, `${count(rest.length)} more threads`));
+	return bands;
 }
 
 // What the lines are, with switches for blocks and resident memory.
