@@ -5,11 +5,18 @@
 
 #include "imported.h"
 
+enum { USUAL_RATE = 1000000000 };
+
 bool report_input_open(const struct tool *tool, struct report_input *input, const char *path)
 {
-	const struct importer *importer = imported_recognize(path);
+	return report_input_open_as(tool, input, path, imported_recognize(path), USUAL_RATE);
+}
+
+bool report_input_open_as(const struct tool *tool, struct report_input *input, const char *path,
+			  const struct importer *importer, uint64_t tick_rate)
+{
 	struct tool_trace *trace = &input->trace;
-	*input = (struct report_input){ .import = { .name = path, .tick_rate = 1000000000 } };
+	*input = (struct report_input){ .import = { .name = path, .tick_rate = tick_rate } };
 	input->imported = importer;
 	if (importer)
 		return imported_read(tool, importer, &input->import) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What msreport reads: a trace, also from a pipe, or a file that can be imported. */
+/* What msreport and msconvert --diff-base read: a trace, also from a pipe, or a file that can be imported. */
 #ifndef ANALYZE_REPORT_INPUT_H
 #define ANALYZE_REPORT_INPUT_H
 
@@ -14,6 +14,10 @@ struct report_input {
 
 /* "-" is standard input. False after a message. */
 bool report_input_open(const struct tool *tool, struct report_input *input, const char *path);
+
+/* The same for a file that `importer` reads, NULL: a trace. `tick_rate` is for files that don't say. */
+bool report_input_open_as(const struct tool *tool, struct report_input *input, const char *path,
+			  const struct importer *importer, uint64_t tick_rate);
 
 /* Returns `status`, of what was done with it; TOOL_PARTIAL instead of TOOL_COMPLETE if the import was. */
 int report_input_close(struct report_input *input, int status);

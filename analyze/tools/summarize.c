@@ -1,42 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "summarize.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "duration.h"
 #include "extent.h"
 #include "filtered_trace.h"
+#include "input_part.h"
 #include "report_input.h"
 #include "sample_weight.h"
-
-/* What an input's name says: "FILE@TIME" unless there is a file of that very name. */
-struct part {
-	char *file;
-	uint64_t until_ms; /* PROFILE_NO_TIME: all of it */
-};
-
-/* False after a message. */
-static bool part_parse(const struct tool *tool, const char *input, struct part *part)
-{
-	const char *at = strrchr(input, '@');
-	uint64_t ns;
-	*part = (struct part){ .until_ms = PROFILE_NO_TIME };
-	if (at && at > input && access(input, F_OK) != 0) {
-		if (duration_parse(at + 1, &ns)) {
-			part->file = strndup(input, (size_t)(at - input));
-			part->until_ms = ns / 1000000;
-		} else if (strcmp(at + 1, "end") == 0) {
-			part->file = strndup(input, (size_t)(at - input));
-		}
-	}
-	if (!part->file && !(part->file = strdup(input))) {
-		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-		return false;
-	}
-	return true;
-}
 
 /* What one pass needs. */
 struct pass {
@@ -167,9 +136,9 @@ int summarize(const struct report_command *command, const char *name, const stru
 {
 	const struct tool *tool = &command->tool;
 	struct report_input input;
-	struct part part;
+	struct input_part part;
 	int status = TOOL_NO_RESULT;
-	if (part_parse(tool, name, &part) && report_input_open(tool, &input, part.file)) {
+	if (input_part_parse(&part, tool, name) && report_input_open(tool, &input, part.file)) {
 		const uint64_t until = part.until_ms < query->until_ms ? part.until_ms : query->until_ms;
 		status = read_trace(command, &input.trace, name, until, query, labels, summary);
 		const bool made = tool_has_result(status);
@@ -177,6 +146,6 @@ int summarize(const struct report_command *command, const char *name, const stru
 		if (made && status == TOOL_PARTIAL)
 			summary->partial = true;
 	}
-	free(part.file);
+	input_part_finish(&part);
 	return status;
 }
