@@ -36,6 +36,21 @@ void emit_sample_text(char text[EMIT_SAMPLE_TEXT], const struct emit_view *view)
 			 mean);
 }
 
+void emit_samples_text(char text[EMIT_SAMPLES_TEXT], const struct emit_view *view,
+		       const struct emit_view *base)
+{
+	const uint64_t old = emit_sample_mean(base), now = emit_sample_mean(view);
+	const char *all = "every block";
+	char a[48], b[48];
+	snprintf(a, sizeof(a), "one block in %" PRIu64 " bytes", old);
+	snprintf(b, sizeof(b), "one block in %" PRIu64 " bytes", now);
+	if (old == now)
+		emit_sample_text(text, view);
+	else
+		snprintf(text, EMIT_SAMPLES_TEXT, "estimates: a sample of %s, before of %s", now ? b : all,
+			 old ? a : all);
+}
+
 void emit_sample(struct out *out, const struct emit_view *view)
 {
 	char text[EMIT_SAMPLE_TEXT];

@@ -77,7 +77,9 @@ struct emitter {
 	bool threads;         /* it keeps threads apart */
 	bool one;             /* for a chosen point in time it shows one value alone */
 	void (*write)(struct out *out, const struct emit_view *view); /* NULL: `pass` writes */
-	const struct emit_pass *pass;                                 /* EMIT_EVENTS */
+	/* What changed from `base` to `view`, profiles of two recordings. NULL: the format has no differences. */
+	void (*write_diff)(struct out *out, const struct emit_view *view, const struct emit_view *base);
+	const struct emit_pass *pass; /* EMIT_EVENTS */
 };
 
 /* All formats; ends with NULL. */
@@ -106,6 +108,11 @@ uint64_t emit_sample_mean(const struct emit_view *view);
 void emit_sample_text(char text[EMIT_SAMPLE_TEXT], const struct emit_view *view);
 /* The same on the present line, as " (estimates ...)". */
 void emit_sample(struct out *out, const struct emit_view *view);
+
+/* The same of two profiles: whether figures of either are estimates. */
+#define EMIT_SAMPLES_TEXT 160
+void emit_samples_text(char text[EMIT_SAMPLES_TEXT], const struct emit_view *view,
+		       const struct emit_view *base);
 
 /* Fills the tree with the value that the query names. Estimates are below a call that says so. False: no memory. */
 bool emit_calltree(struct calltree *tree, const struct emit_view *view);

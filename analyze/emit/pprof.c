@@ -3,6 +3,9 @@
  * pprof's profile.proto, as heap profilers write it: four sample types, frames with their mappings and
  * build ids, labels for the allocating thread and for the blocks' size. Frames without a name keep their address, so
  * pprof can symbolize them.
+ *
+ * Differences are what "go tool pprof -diff_base" makes: the samples of both recordings, those of the old one negative
+ * and with the label pprof::base, by which pprof knows them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -67,16 +70,20 @@ struct symbolize_seen {
 
 struct writer {
 	struct out *out;
+	struct string_set *strings; /* numbered as in the string table, which begins with "" */
+	size_t emitted;             /* strings written to the file */
+	struct message outer, inner, list;
+	/* Of the present recording. */
 	const struct emit_view *view;
 	struct call_sites *calls;
 	struct callstack stack;
-	struct string_set *strings; /* numbered as in the string table, which begins with "" */
-	size_t emitted;             /* strings written to the file */
-	bool *frames;               /* by frame: its location is written */
-	bool *functions;            /* by function number: the function is written */
-	uint32_t n_functions;
+	bool *frames;    /* by frame: its location is written */
+	bool *functions; /* by function number: the function is written */
+	uint32_t n_frames, n_functions, n_modules;
 	struct symbolize_seen *modules; /* by module */
-	struct message outer, inner, list;
+	bool is_base;                   /* values are subtracted */
+	/* Numbers that locations, functions and mappings of the recordings before have. */
+	uint64_t first_location, first_function, first_mapping;
 };
 
 /* Returns the text's number in the string table; adds the text if it is missing. */
@@ -102,27 +109,67 @@ static void write_value_type(struct writer *w, unsigned field, const char *type,
 	message_write(w->out, field, &w->outer);
 }
 
-static void write_head(struct writer *w)
+/* The samples' types; the first text is the empty one. */
+static void write_types(struct writer *w, const struct emit_view *view)
 {
-	const struct mst_file_info *info = mst_reader_info(w->view->reader);
-	const uint64_t mean = emit_sample_mean(w->view);
-	char estimates[EMIT_SAMPLE_TEXT];
 	message_write_bytes(w->out, PROFILE_STRING_TABLE, "", 0);
 	for (size_t i = 0; i < N_SAMPLE_TYPES; i++)
 		write_value_type(w, PROFILE_SAMPLE_TYPE, sample_types[i].type, sample_types[i].unit);
 	for (size_t i = 0; i < N_SAMPLE_TYPES; i++) {
-		if (sample_types[i].value == w->view->query->value)
+		if (sample_types[i].value == view->query->value)
 			message_write_number(w->out, PROFILE_DEFAULT_SAMPLE_TYPE,
 					     string_number(w, sample_types[i].type));
 	}
 	write_value_type(w, PROFILE_PERIOD_TYPE, "space", "bytes");
-	message_write_number(w->out, PROFILE_PERIOD, mean ? mean : 1);
-	message_write_number(w->out, PROFILE_TIME_NANOS, info->start_ns);
-	message_write_number(w->out, PROFILE_DURATION_NANOS, profile_end_ns(w->view->profile));
-	message_write_number(w->out, PROFILE_COMMENT, string_number(w, info->recorder));
-	emit_sample_text(estimates, w->view);
-	if (*estimates)
-		message_write_number(w->out, PROFILE_COMMENT, string_number(w, estimates));
+}
+
+/* The facts of one recording, or as pprof puts those of two together: the longer period, the first start. */
+struct facts {
+	uint64_t period, start_ns, duration_ns;
+};
+
+static struct facts facts_of(const struct emit_view *view)
+{
+	const uint64_t mean = emit_sample_mean(view);
+	return (struct facts){ mean ? mean : 1, mst_reader_info(view->reader)->start_ns,
+			       profile_end_ns(view->profile) };
+}
+
+static struct facts facts_of_both(const struct emit_view *view, const struct emit_view *base)
+{
+	const struct facts a = facts_of(view), b = facts_of(base);
+	const bool before = a.start_ns == 0 || (b.start_ns && b.start_ns < a.start_ns);
+	return (struct facts){
+		.period = a.period > b.period ? a.period : b.period,
+		.start_ns = before ? b.start_ns : a.start_ns,
+		.duration_ns = a.duration_ns + b.duration_ns,
+	};
+}
+
+static void write_facts(struct writer *w, const struct facts *facts)
+{
+	message_write_number(w->out, PROFILE_PERIOD, facts->period);
+	message_write_number(w->out, PROFILE_TIME_NANOS, facts->start_ns);
+	message_write_number(w->out, PROFILE_DURATION_NANOS, facts->duration_ns);
+}
+
+/* A comment, unless it is that of another recording, which is written. */
+static void write_comment(struct writer *w, const char *text, const char *other)
+{
+	if (*text && strcmp(text, other) != 0)
+		message_write_number(w->out, PROFILE_COMMENT, string_number(w, text));
+}
+
+/* `other`: a view whose comments are written, or NULL. */
+static void write_comments(struct writer *w, const struct emit_view *view, const struct emit_view *other)
+{
+	char estimates[EMIT_SAMPLE_TEXT], others[EMIT_SAMPLE_TEXT] = "";
+	emit_sample_text(estimates, view);
+	if (other)
+		emit_sample_text(others, other);
+	write_comment(w, mst_reader_info(view->reader)->recorder,
+		      other ? mst_reader_info(other->reader)->recorder : "");
+	write_comment(w, estimates, others);
 }
 
 /* ---- Frames ---- */
@@ -146,7 +193,7 @@ static void write_function(struct writer *w, const struct call *call)
 	w->functions[number] = true;
 	const uint64_t name = string_number(w, call->function);
 	message_clear(&w->inner);
-	message_number(&w->inner, FUNCTION_ID, number + (uint64_t)1);
+	message_number(&w->inner, FUNCTION_ID, w->first_function + number + 1);
 	message_number(&w->inner, FUNCTION_NAME, name);
 	message_number(&w->inner, FUNCTION_SYSTEM_NAME, name);
 	message_number(&w->inner, FUNCTION_FILENAME, string_number(w, call->file));
@@ -177,13 +224,13 @@ static void write_lines(struct writer *w, uint32_t frame, uint32_t module)
 		note_names(w, module, call, n);
 		write_function(w, call);
 		message_clear(&w->inner);
-		message_number(&w->inner, LINE_FUNCTION_ID, call->number_of_function + (uint64_t)1);
+		message_number(&w->inner, LINE_FUNCTION_ID, w->first_function + call->number_of_function + 1);
 		message_number(&w->inner, LINE_LINE, (uint64_t)call->line);
 		message_message(&w->outer, LOCATION_LINE, &w->inner);
 	}
 }
 
-/* Writes the frame's location. The frame's id is its location id. */
+/* Writes the frame's location. */
 static void write_location(struct writer *w, uint32_t frame)
 {
 	uint32_t n;
@@ -193,10 +240,10 @@ static void write_location(struct writer *w, uint32_t frame)
 	const struct mst_frame *f = &mst_reader_frames(w->view->reader, &n)[frame];
 	uint64_t address = f->address;
 	message_clear(&w->outer);
-	message_number(&w->outer, LOCATION_ID, frame + (uint64_t)1);
+	message_number(&w->outer, LOCATION_ID, w->first_location + frame + 1);
 	if (f->module != MST_NONE) {
 		address += mst_reader_modules(w->view->reader, &n)[f->module].bias;
-		message_number(&w->outer, LOCATION_MAPPING_ID, f->module + (uint64_t)1);
+		message_number(&w->outer, LOCATION_MAPPING_ID, w->first_mapping + f->module + 1);
 	}
 	message_number(&w->outer, LOCATION_ADDRESS, address);
 	write_lines(w, frame, f->module);
@@ -256,14 +303,18 @@ static void write_sample(struct writer *w, const struct stack_row *s)
 	message_clear(&w->outer);
 	message_clear(&w->list);
 	for (uint32_t i = 0; i < w->stack.n; i++)
-		message_packed(&w->list, w->stack.frames[i] + (uint64_t)1);
+		message_packed(&w->list, w->first_location + w->stack.frames[i] + 1);
 	message_message(&w->outer, SAMPLE_LOCATION_ID, &w->list);
 	message_clear(&w->list);
-	for (size_t i = 0; i < N_SAMPLE_TYPES; i++)
-		message_packed(&w->list, s->values[sample_types[i].value]);
+	for (size_t i = 0; i < N_SAMPLE_TYPES; i++) {
+		const uint64_t value = s->values[sample_types[i].value];
+		message_packed(&w->list, w->is_base ? -value : value);
+	}
 	message_message(&w->outer, SAMPLE_VALUE, &w->list);
 	add_thread(w, s->thread);
 	add_size(w, s->size);
+	if (w->is_base)
+		add_label(w, "pprof::base", "true");
 	message_write(w->out, PROFILE_SAMPLE, &w->outer);
 }
 
@@ -275,7 +326,7 @@ static void write_mapping(struct writer *w, uint32_t number, const struct mst_mo
 	char build_id[2 * MST_BUILD_ID_MAX + 1];
 	hex_put(build_id, module->build_id, module->build_id_size);
 	message_clear(&w->outer);
-	message_number(&w->outer, MAPPING_ID, number + (uint64_t)1);
+	message_number(&w->outer, MAPPING_ID, w->first_mapping + number + 1);
 	message_number(&w->outer, MAPPING_START, module->start);
 	message_number(&w->outer, MAPPING_LIMIT, module->end);
 	message_number(&w->outer, MAPPING_FILENAME, string_number(w, module->path));
@@ -301,17 +352,58 @@ static void write_mappings(struct writer *w)
 	}
 }
 
-static bool begin(struct writer *w)
+/* ---- Recordings ---- */
+
+static bool begin_recording(struct writer *w, const struct emit_view *view)
 {
-	uint32_t n_frames, n_modules;
-	mst_reader_frames(w->view->reader, &n_frames);
-	mst_reader_modules(w->view->reader, &n_modules);
-	callstack_init(&w->stack, w->view->reader, w->view->symbolizer, w->view->settings);
-	w->calls = call_sites_create(w->view->symbolizer);
-	w->strings = string_set_create();
-	w->frames = calloc(n_frames + (size_t)1, sizeof(*w->frames));
-	w->modules = calloc(n_modules + (size_t)1, sizeof(*w->modules));
-	return w->calls && w->strings && w->frames && w->modules;
+	w->view = view;
+	mst_reader_frames(view->reader, &w->n_frames);
+	mst_reader_modules(view->reader, &w->n_modules);
+	callstack_init(&w->stack, view->reader, view->symbolizer, view->settings);
+	w->calls = call_sites_create(view->symbolizer);
+	w->frames = calloc(w->n_frames + (size_t)1, sizeof(*w->frames));
+	w->modules = calloc(w->n_modules + (size_t)1, sizeof(*w->modules));
+	return w->calls && w->frames && w->modules;
+}
+
+/* The next recording's numbers follow. */
+static void end_recording(struct writer *w)
+{
+	w->first_location += w->n_frames;
+	w->first_function += w->n_functions;
+	w->first_mapping += w->n_modules;
+	w->n_functions = 0;
+	callstack_finish(&w->stack);
+	call_sites_destroy(w->calls);
+	free(w->frames);
+	free(w->functions);
+	free(w->modules);
+	w->functions = NULL;
+}
+
+static void write_recording(struct writer *w, const struct emit_view *view)
+{
+	struct profile_rows samples = { 0 };
+	if (begin_recording(w, view) &&
+	    profile_rows_collect(&samples, view->reader, view->profile, &view->query->filter, true)) {
+		for (size_t i = 0; i < samples.n; i++) {
+			if (is_shown(&samples.items[i]))
+				write_sample(w, &samples.items[i]);
+		}
+		write_mappings(w);
+	} else {
+		out_fail(w->out, ENOMEM);
+	}
+	profile_rows_finish(&samples);
+	end_recording(w);
+}
+
+static bool begin(struct writer *w, struct out *out)
+{
+	*w = (struct writer){ .out = out, .strings = string_set_create() };
+	if (!w->strings)
+		out_fail(out, ENOMEM);
+	return w->strings;
 }
 
 static void finish(struct writer *w)
@@ -319,30 +411,35 @@ static void finish(struct writer *w)
 	message_finish(&w->outer);
 	message_finish(&w->inner);
 	message_finish(&w->list);
-	callstack_finish(&w->stack);
-	call_sites_destroy(w->calls);
 	string_set_destroy(w->strings);
-	free(w->frames);
-	free(w->functions);
-	free(w->modules);
 }
 
 static void write_pprof(struct out *out, const struct emit_view *view)
 {
-	struct writer w = { .out = out, .view = view };
-	struct profile_rows samples = { 0 };
-	if (begin(&w) &&
-	    profile_rows_collect(&samples, view->reader, view->profile, &view->query->filter, true)) {
-		write_head(&w);
-		for (size_t i = 0; i < samples.n; i++) {
-			if (is_shown(&samples.items[i]))
-				write_sample(&w, &samples.items[i]);
-		}
-		write_mappings(&w);
-	} else {
-		out_fail(out, ENOMEM);
+	const struct facts facts = facts_of(view);
+	struct writer w;
+	if (begin(&w, out)) {
+		write_types(&w, view);
+		write_facts(&w, &facts);
+		write_comments(&w, view, NULL);
+		write_recording(&w, view);
 	}
-	profile_rows_finish(&samples);
+	finish(&w);
+}
+
+static void write_pprof_diff(struct out *out, const struct emit_view *view, const struct emit_view *base)
+{
+	const struct facts facts = facts_of_both(view, base);
+	struct writer w;
+	if (begin(&w, out)) {
+		write_types(&w, view);
+		write_facts(&w, &facts);
+		write_comments(&w, view, NULL);
+		write_comments(&w, base, view);
+		write_recording(&w, view);
+		w.is_base = true;
+		write_recording(&w, base);
+	}
 	finish(&w);
 }
 
@@ -355,4 +452,5 @@ const struct emitter emit_pprof = {
 	.packing = PACK_GZIP,
 	.threads = true,
 	.write = write_pprof,
+	.write_diff = write_pprof_diff,
 };

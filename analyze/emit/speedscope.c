@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * speedscope's own format: stacks with weights. Unless the query asks for one value, a file has three profiles:
- * blocks live at the point in time, blocks live at the end, and all allocated blocks.
+ * blocks live at the point in time, blocks live at the end, and all allocated blocks. Weights are never negative, so
+ * differences are two profiles each: what grew, and what shrank.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "callstack.h"
+#include "diff_tree.h"
 #include "emit.h"
 #include "json.h"
-
-enum source { AT_MOMENT, AT_THE_END };
 
 struct writer {
 	struct out *out;
@@ -19,15 +20,7 @@ struct writer {
 	struct call_sites *calls;
 	struct callstack stack;
 	struct profile_rows samples;
-	bool any; /* a profile is written; the next one needs a comma */
 };
-
-static uint64_t weight(const struct stack_row *s, enum profile_value value, enum source source)
-{
-	if (source == AT_THE_END && value == PROFILE_INUSE_BYTES)
-		return s->bytes_at_end;
-	return s->values[value];
-}
 
 /* Writes the calls of all shown stacks. False: no memory. */
 static bool name_calls(struct writer *w)
@@ -84,16 +77,33 @@ static void write_stack(struct writer *w, uint32_t stack, const char *before)
 	out_text(w->out, "]");
 }
 
-static void write_profile(struct writer *w, const char *name, enum profile_value value, enum source source)
+/* A profile of the file. */
+struct shown {
+	char name[64];
+	struct diff_amount amount;
+};
+
+/* Writes up to its samples; `what` and `estimates` are parts of its name. */
+static void begin_profile(struct out *out, const struct shown *shown, const char *what, const char *estimates,
+			  bool first)
 {
+	const enum profile_value value = shown->amount.value;
 	const bool bytes = value == PROFILE_INUSE_BYTES || value == PROFILE_ALLOC_BYTES;
+	out_printf(out, "%s\n{\"type\":\"sampled\",\"name\":\"%s%s", first ? "" : ",", shown->name, what);
+	if (*estimates)
+		out_printf(out, " (%s)", estimates);
+	out_printf(out, "\",\"unit\":\"%s\",\"samples\":[", bytes ? "bytes" : "none");
+}
+
+static void write_profile(struct writer *w, const struct shown *shown, bool first)
+{
+	char estimates[EMIT_SAMPLE_TEXT];
 	uint64_t total = 0;
 	const char *before = "\n";
-	out_printf(w->out, "%s\n{\"type\":\"sampled\",\"name\":\"%s", w->any ? "," : "", name);
-	emit_sample(w->out, w->view);
-	out_printf(w->out, "\",\"unit\":\"%s\",\"samples\":[", bytes ? "bytes" : "none");
+	emit_sample_text(estimates, w->view);
+	begin_profile(w->out, shown, "", estimates, first);
 	for (size_t i = 0; i < w->samples.n; i++) {
-		if (weight(&w->samples.items[i], value, source) == 0)
+		if (diff_amount_of(&w->samples.items[i], &shown->amount) == 0)
 			continue;
 		write_stack(w, w->samples.items[i].stack, before);
 		before = ",\n";
@@ -101,7 +111,7 @@ static void write_profile(struct writer *w, const char *name, enum profile_value
 	out_text(w->out, "],\"weights\":[");
 	before = "";
 	for (size_t i = 0; i < w->samples.n; i++) {
-		const uint64_t n = weight(&w->samples.items[i], value, source);
+		const uint64_t n = diff_amount_of(&w->samples.items[i], &shown->amount);
 		if (n == 0)
 			continue;
 		out_printf(w->out, "%s%" PRIu64, before, n);
@@ -109,7 +119,6 @@ static void write_profile(struct writer *w, const char *name, enum profile_value
 		total += n;
 	}
 	out_printf(w->out, "],\"startValue\":0,\"endValue\":%" PRIu64 "}", total);
-	w->any = true;
 }
 
 static const char *moment_word(const struct emit_view *view)
@@ -125,38 +134,47 @@ static const char *moment_word(const struct emit_view *view)
 	return "time";
 }
 
-static void write_profiles(struct writer *w)
+/* The file's profiles; their number. */
+static unsigned list_profiles(const struct emit_view *view, struct shown shown[DIFF_AMOUNTS])
 {
-	const struct emit_query *query = w->view->query;
-	char name[64];
+	const struct emit_query *query = view->query;
 	if (query->one) {
-		snprintf(name, sizeof(name), "%s, %s", profile_value_names[query->value],
-			 moment_word(w->view));
-		write_profile(w, name, query->value, AT_MOMENT);
-		return;
+		shown[0] = (struct shown){ .amount.value = query->value };
+		snprintf(shown[0].name, sizeof(shown[0].name), "%s, %s", profile_value_names[query->value],
+			 moment_word(view));
+		return 1;
 	}
-	snprintf(name, sizeof(name), "in use, %s", moment_word(w->view));
-	write_profile(w, name, PROFILE_INUSE_BYTES, AT_MOMENT);
-	write_profile(w, "in use, end", PROFILE_INUSE_BYTES, AT_THE_END);
-	write_profile(w, "allocated", PROFILE_ALLOC_BYTES, AT_MOMENT);
+	shown[0] = (struct shown){ .amount.value = PROFILE_INUSE_BYTES };
+	snprintf(shown[0].name, sizeof(shown[0].name), "in use, %s", moment_word(view));
+	shown[1] = (struct shown){ "in use, end", { PROFILE_INUSE_BYTES, true } };
+	shown[2] = (struct shown){ "allocated", { PROFILE_ALLOC_BYTES, false } };
+	return DIFF_AMOUNTS;
+}
+
+/* Up to the calls. */
+static void write_head(struct out *out, const struct emit_view *view)
+{
+	const struct mst_file_info *info = mst_reader_info(view->reader);
+	out_text(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
+	json_string(out, info->argc ? info->argv[0] : info->exe);
+	out_text(out, ",\n\"exporter\":\"msconvert " MSREC_VERSION
+		      "\",\n\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[");
 }
 
 static void write_speedscope(struct out *out, const struct emit_view *view)
 {
-	const struct mst_file_info *info = mst_reader_info(view->reader);
 	struct writer w = { .out = out, .view = view, .calls = call_sites_create(view->symbolizer) };
+	struct shown shown[DIFF_AMOUNTS];
+	const unsigned n = list_profiles(view, shown);
 	callstack_init(&w.stack, view->reader, view->symbolizer, view->settings);
 	if (w.calls &&
 	    profile_rows_collect(&w.samples, view->reader, view->profile, &view->query->filter, false) &&
 	    name_calls(&w)) {
-		out_text(out,
-			 "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
-		json_string(out, info->argc ? info->argv[0] : info->exe);
-		out_text(out, ",\n\"exporter\":\"msconvert " MSREC_VERSION
-			      "\",\n\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[");
+		write_head(out, view);
 		write_calls(&w);
 		out_text(out, "]},\n\"profiles\":[");
-		write_profiles(&w);
+		for (unsigned i = 0; i < n; i++)
+			write_profile(&w, &shown[i], i == 0);
 		out_text(out, "]}\n");
 	} else {
 		out_fail(out, ENOMEM);
@@ -166,6 +184,101 @@ static void write_speedscope(struct out *out, const struct emit_view *view)
 	call_sites_destroy(w.calls);
 }
 
+/* ---- Differences ---- */
+
+/* One of the two profiles of an amount. */
+struct change {
+	const struct diff_tree *diff;
+	unsigned amount;
+	bool shrank;
+};
+
+/* 0: the node isn't in this profile. */
+static uint64_t change_of(const struct change *c, uint32_t node)
+{
+	const struct diff_values *values = &c->diff->values[node];
+	const uint64_t old = values->of[DIFF_OLD][c->amount], now = values->of[DIFF_NEW][c->amount];
+	if (c->shrank)
+		return old > now ? old - now : 0;
+	return now > old ? now - old : 0;
+}
+
+/* Writes a node's calls, outermost first. `path`: room for all of them. */
+static void write_path(struct out *out, const struct calltree *tree, uint32_t node, uint32_t *path)
+{
+	uint32_t n = 0;
+	for (; node != CALLTREE_ROOT; node = tree->nodes[node].parent)
+		path[n++] = tree->nodes[node].call;
+	out_text(out, "[");
+	while (n-- > 0)
+		out_printf(out, n ? "%" PRIu32 "," : "%" PRIu32, path[n]);
+	out_text(out, "]");
+}
+
+static void write_change(struct out *out, const struct change *c, uint32_t *path)
+{
+	const struct calltree *tree = &c->diff->tree;
+	uint64_t total = 0;
+	const char *before = "\n";
+	for (uint32_t i = 0; i < tree->n; i++) {
+		if (change_of(c, i) == 0)
+			continue;
+		out_text(out, before);
+		write_path(out, tree, i, path);
+		before = ",\n";
+	}
+	out_text(out, "],\"weights\":[");
+	before = "";
+	for (uint32_t i = 0; i < tree->n; i++) {
+		const uint64_t change = change_of(c, i);
+		if (change == 0)
+			continue;
+		out_printf(out, "%s%" PRIu64, before, change);
+		before = ",";
+		total += change;
+	}
+	out_printf(out, "],\"startValue\":0,\"endValue\":%" PRIu64 "}", total);
+}
+
+static void write_diff(struct out *out, const struct emit_view *view, const struct emit_view *base,
+		       const struct diff_tree *diff, const struct shown *shown, unsigned n)
+{
+	char estimates[EMIT_SAMPLES_TEXT];
+	uint32_t *path = malloc((size_t)diff->tree.n * sizeof(*path));
+	emit_samples_text(estimates, view, base);
+	write_head(out, view);
+	for (uint32_t i = 0; i < call_sites_count(diff->calls); i++) {
+		out_text(out, i ? ",\n{\"name\":" : "\n{\"name\":");
+		json_string(out, call_sites_at(diff->calls, i)->function);
+		out_text(out, "}");
+	}
+	out_text(out, "]},\n\"profiles\":[");
+	for (unsigned i = 0; path && i < 2 * n; i++) {
+		const struct change change = { diff, i / 2, i % 2 != 0 };
+		begin_profile(out, &shown[i / 2], change.shrank ? ": shrank" : ": grew", estimates, i == 0);
+		write_change(out, &change, path);
+	}
+	out_text(out, "]}\n");
+	if (!path)
+		out_fail(out, ENOMEM);
+	free(path);
+}
+
+static void write_speedscope_diff(struct out *out, const struct emit_view *view, const struct emit_view *base)
+{
+	struct shown shown[DIFF_AMOUNTS];
+	struct diff_amount amounts[DIFF_AMOUNTS];
+	struct diff_tree diff;
+	const unsigned n = list_profiles(view, shown);
+	for (unsigned i = 0; i < n; i++)
+		amounts[i] = shown[i].amount;
+	if (diff_tree_make(&diff, view, base, amounts, n, false))
+		write_diff(out, view, base, &diff, shown, n);
+	else
+		out_fail(out, ENOMEM);
+	diff_tree_finish(&diff);
+}
+
 const struct emitter emit_speedscope = {
 	.name = "speedscope",
 	.suffix = ".speedscope.json",
@@ -173,4 +286,5 @@ const struct emitter emit_speedscope = {
 	.source = EMIT_PROFILE,
 	.one = true,
 	.write = write_speedscope,
+	.write_diff = write_speedscope_diff,
 };

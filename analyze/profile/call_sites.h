@@ -22,7 +22,7 @@ struct call {
 	uint32_t number_of_function;
 };
 
-/* `symbolizer` must outlive it. NULL: no memory. */
+/* `symbolizer` must outlive it; NULL: for call_sites_mark() alone. NULL: no memory. */
 struct call_sites *call_sites_create(struct symbolizer *symbolizer);
 void call_sites_destroy(struct call_sites *calls); /* NULL is allowed */
 

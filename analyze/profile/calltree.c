@@ -43,6 +43,12 @@ bool calltree_init(struct calltree *t, struct call_sites *calls, bool lines, con
 	return true;
 }
 
+bool calltree_init_plain(struct calltree *t, struct call_sites *calls)
+{
+	*t = (struct calltree){ .calls = calls, .lines = true };
+	return add_node(t, CALLTREE_ROOT, 0) != UINT32_MAX;
+}
+
 void calltree_finish(struct calltree *t)
 {
 	index_map_finish(&t->children);
@@ -70,6 +76,13 @@ static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t call)
 	above->last_child = child;
 	assert(parent < child && t->nodes[child].parent == parent);
 	return child;
+}
+
+bool calltree_add(struct calltree *t, uint32_t parent, uint32_t call, uint32_t *node)
+{
+	assert(parent < t->n);
+	*node = child_of(t, parent, call);
+	return *node != UINT32_MAX;
 }
 
 bool calltree_mark(struct calltree *t, const char *text)

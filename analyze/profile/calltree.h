@@ -46,6 +46,12 @@ bool calltree_init(struct calltree *tree, struct call_sites *calls, bool lines,
 		   const struct settings *settings);
 void calltree_finish(struct calltree *tree);
 
+/* The same without stacks: for a tree that calltree_add() builds. */
+bool calltree_init_plain(struct calltree *tree, struct call_sites *calls);
+
+/* The node of a call below `parent`, made if need be. False: no memory. */
+bool calltree_add(struct calltree *tree, uint32_t parent, uint32_t call, uint32_t *node);
+
 /* Puts a call that is no code below the root, outside of all stacks; before the first stack. False: no memory. */
 bool calltree_mark(struct calltree *tree, const char *text);
 

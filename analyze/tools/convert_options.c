@@ -14,6 +14,7 @@ enum {
 	KEY_EMBED_SYMBOLS,
 	KEY_VALUE,
 	KEY_UNTIL,
+	KEY_DIFF_BASE,
 	KEY_DROP,
 	KEY_NO_ARGS,
 	KEY_STRIP_PATHS,
@@ -46,6 +47,9 @@ static const struct argp_option options[] = {
 	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
 	  TOOL_GROUP_OUTPUT },
 	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later", TOOL_GROUP_OUTPUT },
+	{ "diff-base", KEY_DIFF_BASE, "OLD", 0,
+	  "write what changed from OLD to INPUT, for folded, speedscope and pprof; FILE@TIME is the part up to then",
+	  TOOL_GROUP_OUTPUT },
 	{ 0 },
 };
 
@@ -177,6 +181,13 @@ static error_t parse_rewrite(struct convert_command *command, struct argp_state 
 	return parse_query(command, state, key, value);
 }
 
+static void set_base(struct convert_command *command, struct argp_state *state, const char *value)
+{
+	if (command->base)
+		argp_error(state, "--diff-base: given twice; --diff of msreport takes several");
+	command->base = value;
+}
+
 /* --embed-symbols and the options of traces read a trace of msrec and write a trace. */
 static void check_contradictions(const struct convert_command *command, struct argp_state *state)
 {
@@ -187,6 +198,10 @@ static void check_contradictions(const struct convert_command *command, struct a
 	if (command->trace_option && command->from)
 		argp_error(state, "%s is for traces of msrec, not for what --from reads",
 			   command->trace_option);
+	if (command->base && command->embed_symbols)
+		argp_error(state, "--diff-base: not with --embed-symbols, which writes a trace");
+	if (command->base && command->trace_option)
+		argp_error(state, "--diff-base: not with %s, which writes a trace", command->trace_option);
 	if (command->trace_option && command->to && strcmp(command->to, TRACE) != 0)
 		argp_error(state, "%s writes a trace, not --to=%s", command->trace_option, command->to);
 }
@@ -233,6 +248,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_EMBED_SYMBOLS:
 		command->embed_symbols = true;
+		return 0;
+	case KEY_DIFF_BASE:
+		set_base(command, state, value);
 		return 0;
 	case 'o':
 		command->output = value;

@@ -25,6 +25,7 @@ struct convert_command {
 	const char *trace_option; /* the last given option that only works on a trace written to a trace */
 	const char *output;       /* NULL: --massif-out-file, by default standard output */
 	const char *input;
+	const char *base; /* of --diff-base; NULL: not given */
 	struct emit_query query;
 	struct filter_options filter;
 	const char *profile_option; /* the last given option that only works on profiles */

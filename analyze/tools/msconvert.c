@@ -11,10 +11,12 @@
 #include "filtered_trace.h"
 #include "full_version.h"
 #include "imported.h"
+#include "input_part.h"
 #include "massif_run.h"
 #include "memory.h"
 #include "output_set.h"
 #include "profile_run.h"
+#include "report_input.h"
 #include "tool.h"
 #include "trace_to_trace.h"
 
@@ -390,9 +392,168 @@ static bool settle_trace(const struct convert_command *command)
 	return false;
 }
 
+/* ---- Differences ---- */
+
+/* One of the two recordings. */
+struct compared {
+	struct input_part part;
+	struct report_input input;
+	struct filtered_trace filtered; /* of the blocks that pass the filters */
+	struct emit_query query;
+	struct profiled profiled;
+	bool is_open, is_filtered, is_read;
+};
+
+/* False after a message. */
+static bool open_compared(const struct convert_command *command, const char *name, struct compared *c)
+{
+	const struct tool *tool = &command->tool;
+	if (!input_part_parse(&c->part, tool, name))
+		return false;
+	const bool as_told = command->from && name == command->input;
+	const struct importer *importer = as_told ? command->from : imported_recognize(c->part.file);
+	c->is_open = report_input_open_as(tool, &c->input, c->part.file, importer, command->tick_rate);
+	return c->is_open;
+}
+
+static void close_compared(const struct convert_command *command, struct compared *c)
+{
+	if (c->is_read)
+		profiled_finish(&c->profiled, &command->tool);
+	if (c->is_filtered)
+		tool_close(&c->filtered.trace);
+	if (c->is_open)
+		report_input_close(&c->input, TOOL_COMPLETE);
+	input_part_finish(&c->part);
+}
+
+static const struct tool_trace *trace_of(const struct compared *c)
+{
+	return c->is_filtered ? &c->filtered.trace : &c->input.trace;
+}
+
+/* The descriptor of the file itself. */
+static int origin_of(const struct compared *c)
+{
+	return c->input.imported ? c->input.import.from : c->input.trace.origin;
+}
+
+/* NULL after a message: the format has no differences. */
+static const struct emitter *choose_diff_emitter(const struct convert_command *command, const char *output)
+{
+	const struct emitter *emitter = is_trace_wanted(command) ? NULL : choose_emitter(command, output);
+	if (emitter && emitter->write_diff)
+		return emitter;
+	if (emitter || is_trace_wanted(command))
+		tool_error(&command->tool,
+			   "--diff-base: not with the format %s; use folded, speedscope or pprof",
+			   emitter ? emitter->name : TRACE);
+	return NULL;
+}
+
+/* Both recordings are measured alike: by what suits one alone, if it suits both. False after a message. */
+static bool settle_diff(struct convert_command *command, const struct emitter *emitter,
+			const struct compared sides[2])
+{
+	struct settings *settings = &command->tool.args.settings;
+	const struct mst_file_info *a = mst_reader_info(sides[0].input.trace.reader);
+	const struct mst_file_info *b = mst_reader_info(sides[1].input.trace.reader);
+	const bool parts =
+		sides[0].part.until_ms != PROFILE_NO_TIME || sides[1].part.until_ms != PROFILE_NO_TIME;
+	if (parts && settings->time_unit != TIME_DEFAULT && settings->time_unit != TIME_MS) {
+		tool_error(&command->tool, "FILE@TIME is in milliseconds: not with another --time-unit");
+		return false;
+	}
+	if (settings->time_unit == TIME_DEFAULT && (parts || !a->instructions || !b->instructions))
+		settings->time_unit = TIME_MS;
+	if (a->exact != b->exact)
+		settings->usable_given = settings->compat_given = true;
+	for (int i = 0; i < 2; i++) {
+		if (!settle_query(command, &sides[i].input.trace, emitter) ||
+		    !tool_settle(&command->tool, &sides[i].input.trace))
+			return false;
+	}
+	return true;
+}
+
+/* Leaves out the blocks that don't pass. Returns an enum tool_status. */
+static int filter_compared(const struct convert_command *command, struct compared *c)
+{
+	const struct filtered_trace_job job = {
+		.query = &command->filter.query,
+		.until_ms = UINT64_MAX,
+		.every_part = true,
+	};
+	const int status = filtered_trace_make(&command->tool, &c->input.trace, &job, &c->filtered);
+	c->is_filtered = tool_has_result(status);
+	c->filtered.trace.origin = c->input.trace.origin;
+	return status;
+}
+
+/* Returns an enum tool_status. */
+static int read_compared(struct convert_command *command, const struct emitter *emitter, struct compared *c)
+{
+	const bool filters = is_filtered_first(command, emitter);
+	int status = filters ? filter_compared(command, c) : TOOL_COMPLETE;
+	if (!tool_has_result(status))
+		return status;
+	c->query = command->query;
+	if (c->part.until_ms < c->query.profile.until)
+		c->query.profile.until = c->part.until_ms;
+	command->tool.noticed = filters;
+	c->is_read = true;
+	const int read = profiled_read(&c->profiled, &command->tool, trace_of(c), emitter, &c->query);
+	if (!tool_has_result(read))
+		return read;
+	return status | read | (c->input.imported && c->input.import.warning ? TOOL_PARTIAL : TOOL_COMPLETE);
+}
+
+static int write_diff(struct convert_command *command, struct compared sides[2],
+		      const struct emitter *emitter, const char *name)
+{
+	const struct tool *tool = &command->tool;
+	int status = TOOL_COMPLETE;
+	if (!settle_diff(command, emitter, sides))
+		return TOOL_USAGE;
+	choose_rows(command);
+	for (int i = 0; i < 2 && tool_has_result(status); i++) {
+		const int checked = output_set_check(tool, origin_of(&sides[i]), name);
+		const int read = checked ? checked : read_compared(command, emitter, &sides[i]);
+		status = tool_has_result(read) ? status | read : read;
+	}
+	if (tool_has_result(status) &&
+	    !profiled_write_diff(&sides[1].profiled, &sides[0].profiled, tool, name))
+		status = TOOL_NO_RESULT;
+	return status;
+}
+
+/* From --diff-base's recording to the input. */
+static int run_diff(struct convert_command *command)
+{
+	struct compared sides[2] = { 0 };
+	int status = TOOL_NO_RESULT;
+	if (strcmp(command->base, "-") == 0 && strcmp(command->input, "-") == 0) {
+		tool_error(&command->tool, "--diff-base: standard input is one recording, not two");
+		return TOOL_USAGE;
+	}
+	if (open_compared(command, command->base, &sides[0]) &&
+	    open_compared(command, command->input, &sides[1])) {
+		char *name = output_name(command, &sides[1].input.trace, &status);
+		const struct emitter *emitter = name ? choose_diff_emitter(command, name) : NULL;
+		if (name)
+			status = emitter ? write_diff(command, sides, emitter, name) : (int)TOOL_USAGE;
+		free(name);
+	}
+	close_compared(command, &sides[1]);
+	close_compared(command, &sides[0]);
+	return status;
+}
+
 static int run(struct convert_command *command)
 {
 	struct tool_trace trace;
+	if (command->base)
+		return run_diff(command);
 	if (!command->from && !command->embed_symbols && !command->trace_option)
 		command->from = imported_recognize(command->input);
 	const bool to_trace = command->embed_symbols || command->trace_option || is_trace_wanted(command);

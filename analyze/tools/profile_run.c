@@ -93,38 +93,92 @@ static bool has_one_thread(const struct tool *tool, const struct tool_trace *tra
 	return one;
 }
 
-static int write_profile(const struct tool *tool, const struct tool_trace *trace,
-			 const struct emitter *emitter, struct emit_view *view, const char *name)
+/* False after a message. */
+static bool make_profile(struct profiled *p, const struct tool *tool, const struct tool_trace *trace,
+			 const struct emitter *emitter)
 {
-	struct profile_query query = view->query->profile;
-	query.threads = emitter->threads || view->query->filter.n_threads;
-	query.one_thread = query.threads && query.from == 0 && has_one_thread(tool, trace);
-	query.point_alone = emitter->one && view->query->value <= PROFILE_INUSE_OBJECTS;
-	struct profile *profile = profile_create(view->settings, &query);
-	const int error = profile ? profile_seek(profile, trace->reader) : MST_ERR_NOMEM;
-	if (error) {
+	struct profile_query *query = &p->query;
+	query->threads = emitter->threads || p->view.query->filter.n_threads;
+	query->one_thread = query->threads && query->from == 0 && has_one_thread(tool, trace);
+	query->point_alone = emitter->one && p->view.query->value <= PROFILE_INUSE_OBJECTS;
+	p->profile = profile_create(p->view.settings, query);
+	const int error = p->profile ? profile_seek(p->profile, trace->reader) : MST_ERR_NOMEM;
+	if (error)
 		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
-		profile_destroy(profile);
+	return error == 0;
+}
+
+/* False after a message. */
+static bool begin_view(struct profiled *p, const struct tool *tool, const struct tool_trace *trace,
+		       const struct emitter *emitter, const struct emit_query *query)
+{
+	*p = (struct profiled){
+		.query = query->profile,
+		.symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true),
+	};
+	p->view = (struct emit_view){
+		.emitter = emitter,
+		.reader = trace->reader,
+		.settings = &tool->args.settings,
+		.symbolizer = p->symbolizer,
+		.query = query,
+	};
+	if (!p->symbolizer)
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	return p->symbolizer;
+}
+
+/* Replays. Returns an enum tool_status. */
+static int read_profile(struct profiled *p, const struct tool *tool, const struct tool_trace *trace,
+			const struct emitter *emitter)
+{
+	if (!make_profile(p, tool, trace, emitter))
 		return TOOL_NO_RESULT;
-	}
-	struct observer *observer = profile_observer(profile);
-	struct output_file file;
-	int status = tool_replay(tool, trace, &observer, 1);
-	view->profile = profile;
-	if (tool_has_result(status) && !is_answered(tool, trace, profile, view->query))
-		status = TOOL_USAGE;
-	if (tool_has_result(status)) {
-		notice_late(tool, trace, view->settings, profile, &query);
-		notice_misses(tool, trace, &view->query->filter);
-		bool fine = output_begin(&file, tool, name, OUTPUT_FILE_RESULT, packing_of(emitter, name));
-		if (fine) {
-			emitter->write(file.out, view);
-			fine = output_end(&file, tool, name, true);
-		}
-		status = fine ? status : TOOL_NO_RESULT;
-	}
-	profile_destroy(profile);
+	struct observer *observer = profile_observer(p->profile);
+	const int status = tool_replay(tool, trace, &observer, 1);
+	p->view.profile = p->profile;
+	if (!tool_has_result(status))
+		return status;
+	if (!is_answered(tool, trace, p->profile, p->view.query))
+		return TOOL_USAGE;
+	notice_late(tool, trace, p->view.settings, p->profile, &p->query);
+	notice_misses(tool, trace, &p->view.query->filter);
 	return status;
+}
+
+int profiled_read(struct profiled *p, const struct tool *tool, const struct tool_trace *trace,
+		  const struct emitter *emitter, const struct emit_query *query)
+{
+	return begin_view(p, tool, trace, emitter, query) ? read_profile(p, tool, trace, emitter)
+							  : (int)TOOL_NO_RESULT;
+}
+
+void profiled_finish(struct profiled *p, const struct tool *tool)
+{
+	if (p->symbolizer)
+		tool_symbol_notices(tool, symbolize_symbols(p->symbolizer));
+	profile_destroy(p->profile);
+	symbolize_destroy(p->symbolizer);
+}
+
+/* Writes a profile, or what changed since `base`. False after a message. */
+static bool write_profile(const struct tool *tool, const struct emit_view *view, const struct emit_view *base,
+			  const char *name)
+{
+	struct output_file file;
+	if (!output_begin(&file, tool, name, OUTPUT_FILE_RESULT, packing_of(view->emitter, name)))
+		return false;
+	if (base)
+		view->emitter->write_diff(file.out, view, base);
+	else
+		view->emitter->write(file.out, view);
+	return output_end(&file, tool, name, true);
+}
+
+bool profiled_write_diff(const struct profiled *p, const struct profiled *base, const struct tool *tool,
+			 const char *name)
+{
+	return write_profile(tool, &p->view, &base->view, name);
 }
 
 /* Writes the formats of single events, during the replay. */
@@ -150,25 +204,19 @@ static int write_pass(const struct tool *tool, const struct tool_trace *trace, c
 int profile_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
 		const struct emit_query *query, const char *name)
 {
+	struct profiled profiled;
 	int status = output_set_check(tool, trace->origin, name);
 	if (status)
 		return status;
-	struct symbolizer *symbolizer =
-		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
-	if (!symbolizer) {
-		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-		return TOOL_NO_RESULT;
+	if (!begin_view(&profiled, tool, trace, emitter, query)) {
+		status = TOOL_NO_RESULT;
+	} else if (emitter->pass) {
+		status = write_pass(tool, trace, emitter, &profiled.view, name);
+	} else {
+		status = read_profile(&profiled, tool, trace, emitter);
+		if (tool_has_result(status) && !write_profile(tool, &profiled.view, NULL, name))
+			status = TOOL_NO_RESULT;
 	}
-	struct emit_view view = {
-		.emitter = emitter,
-		.reader = trace->reader,
-		.settings = &tool->args.settings,
-		.symbolizer = symbolizer,
-		.query = query,
-	};
-	status = emitter->pass ? write_pass(tool, trace, emitter, &view, name)
-			       : write_profile(tool, trace, emitter, &view, name);
-	tool_symbol_notices(tool, symbolize_symbols(symbolizer));
-	symbolize_destroy(symbolizer);
+	profiled_finish(&profiled, tool);
 	return status;
 }

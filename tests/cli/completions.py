@@ -55,6 +55,7 @@ CASES = {
     "msreplay --th": "--threshold=",
     "msconvert --to=fo": "folded",
     "msconvert --from=": "help fork heaptrack massif memusage mtrace",
+    "msconvert --diff-base=tr": FILE,
     "msconvert --drop=": PARTS,
     "msconvert --drop=time,th": "time,threads",
     "msreport tr": FILE,

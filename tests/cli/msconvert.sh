@@ -82,6 +82,34 @@ t msconvert --to=folded -o T T
 t msconvert --to=folded -o none/x T
 t msconvert --to=folded cut
 
+# Differences.
+cli_trace F2 frees
+t msconvert --to=folded --diff-base=T@100 T
+t msconvert --to=folded --value=alloc_objects --diff-base=F2 T
+t msconvert --to=folded --until=149 --diff-base=T@1s T@0.2s
+t msconvert --to=speedscope --value=alloc_bytes --diff-base=T@120ms T
+t sh -c 'msconvert --to=folded --diff-base=- T@120 <T; msconvert --to=folded --diff-base=T - <F2 | tail -n 1'
+t msconvert --to=folded --size=1k- --diff-base=T@120 T
+t msconvert --to=folded --diff-base=T cut
+t sh -c 'msconvert -q -o d.pb.gz --diff-base=T F2 && gzip -t d.pb.gz'
+t sh -c 'msconvert -o d.folded.gz --diff-base=T F2 && gzip -dc d.folded.gz | tail -n 1'
+for form in massif heaptrack csv-stacks csv heapprofile dhat trace; do
+	t msconvert --to=$form --diff-base=T F2
+done
+t msconvert -o x.zst --diff-base=T F2
+t msconvert --diff-base=T F2
+t msconvert --to=folded --diff-base=T --diff-base=T F2
+t msconvert --to=folded --diff-base=- -
+t msconvert --to=folded --diff-base=none T
+t msconvert --to=folded --diff-base=T none
+t msconvert --to=folded --diff-base=foreign T
+t msconvert --to=folded --diff-base=T@5 --time-unit=B T
+t msconvert --to=folded --diff-base=T --pages-as-heap F2
+t msconvert --embed-symbols --diff-base=T F2
+t msconvert -z 3 --diff-base=T -o x.zst F2
+t msconvert --to=folded --diff-base=T -o T F2
+t msconvert --to=folded --diff-base=T -o F2 F2
+
 # Tables and others.
 t msconvert -q --to=csv-stacks --at=end T
 t msconvert -q --to=csv-frames T

@@ -109,6 +109,10 @@ def check_speedscope(tools, trace, modules):
         if form == "speedscope":
             for word in ("in use, peak", "in use, end", "allocated"):
                 assert word in text, word
+    data = tools.convert(trace, "--to=speedscope", f"--diff-base={trace}@20ms")
+    text, title, _ = show(tools, folder, "index.html", "x.speedscope.json", data)
+    expect("speedscope's title of differences", title.endswith(" - speedscope") and "Welcome" not in text, True)
+    assert "in use, peak: grew" in text, text
 
 
 def check_massif_visualizer(tools, trace):

@@ -96,9 +96,13 @@ def read_bytes(data, kind):
 
 
 class Profile:
-    """A profile with its references resolved; raises AssertionError if it breaks a rule of the format."""
+    """
+    A profile with its references resolved; raises AssertionError if it breaks a rule of the format. `merged`: pprof
+    made it of several, and takes what it says of a mapping from the first one.
+    """
 
-    def __init__(self, data):
+    def __init__(self, data, merged=False):
+        self.merged = merged
         self.raw = Message("Profile", gzip.decompress(data))
         raw, self.strings = self.raw, self.raw.string_table
         assert self.strings[0] == "" and len(set(self.strings)) == len(self.strings)
@@ -125,7 +129,7 @@ class Profile:
         if location.mapping_id:
             mapping = self.mappings[location.mapping_id]
             assert mapping.memory_start <= location.address < mapping.memory_limit
-            assert mapping.has_functions or not location.line
+            assert mapping.has_functions or not location.line or self.merged
         for line in location.line:
             assert self.text(self.functions[line.function_id].name)
 

@@ -69,6 +69,7 @@ complete -c msconvert -l drop -x -a "(__fish_append , $parts)" -d 'Write a trace
 complete -c msconvert -l no-args -d 'Write a trace without arguments'
 complete -c msconvert -l strip-paths -d 'Write a trace in which files have no directories'
 complete -c msconvert -l value -x -a 'inuse_bytes inuse_objects alloc_bytes alloc_objects' -d 'What a profile shows'
+complete -c msconvert -l diff-base -r -F -d 'What changed from an older recording'
 complete -c msconvert -l until -x -d 'Leave out what happened later'
 complete -c msconvert -l thread -x -d 'Only what this thread allocated'
 complete -c msconvert -l module -r -F -d 'Only stacks with code in such a module'
