@@ -8,6 +8,7 @@
 #include "extent.h"
 #include "figures.h"
 #include "filtered_trace.h"
+#include "observer_list.h"
 #include "page_run.h"
 #include "report_print.h"
 #include "sample_weight.h"
@@ -15,7 +16,7 @@
 
 #define NS_PER_MS 1000000u
 
-enum { ANY_LIVES = NEEDS_LIVES | WANTS_LIVES, MOST_OBSERVERS = 12 };
+enum { ANY_LIVES = NEEDS_LIVES | WANTS_LIVES };
 
 /* ---- The pass ---- */
 
@@ -41,19 +42,23 @@ struct pass {
 	struct settings settings;
 	struct profile_query at, growth;
 	struct page_run *page; /* NULL: none is asked for */
-	struct observer *observers[MOST_OBSERVERS];
-	size_t n;
+	struct observer_list observers;
 };
 
-static struct profile *add_profile(struct pass *pass, const struct profile_query *query)
+static bool add(struct pass *pass, struct observer *observer)
 {
-	struct profile *profile = profile_create(&pass->settings, query);
-	if (profile)
-		pass->observers[pass->n++] = profile_observer(profile);
-	return profile;
+	return observer && observer_list_add(&pass->observers, observer);
 }
 
-static void add_growth(struct pass *pass, struct report *r)
+/* False: no memory. */
+static bool add_profile(struct pass *pass, const struct profile_query *query, struct profile **profile)
+{
+	*profile = profile_create(&pass->settings, query);
+	return *profile && add(pass, profile_observer(*profile));
+}
+
+/* False: no memory. */
+static bool add_growth(struct pass *pass, struct report *r)
 {
 	const struct report_query *q = r->query;
 	const bool until = q->until_ms != PROFILE_NO_TIME;
@@ -63,7 +68,7 @@ static void add_growth(struct pass *pass, struct report *r)
 		.until = PROFILE_NO_TIME,
 		.threads = pass->at.threads,
 	};
-	r->growth = add_profile(pass, &pass->growth);
+	return add_profile(pass, &pass->growth, &r->growth);
 }
 
 /* False: no memory. */
@@ -78,13 +83,38 @@ static bool add_own_peaks(struct pass *pass, struct report *r, unsigned needs)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (!(needs & all[i].need))
 			continue;
-		struct own_peaks *peaks = own_peaks_create(r->calls, all[i].by);
-		if (!peaks)
+		struct own_peaks *peaks = r->own_peaks[all[i].by] = own_peaks_create(r->calls, all[i].by);
+		if (!peaks || !add(pass, own_peaks_observer(peaks)))
 			return false;
-		r->own_peaks[all[i].by] = peaks;
-		pass->observers[pass->n++] = own_peaks_observer(peaks);
 	}
 	return true;
+}
+
+/* What looks at single records, and what counts calls. False: no memory. */
+static bool add_records(struct pass *pass, struct report *r, unsigned needs)
+{
+	if (needs & ANY_LIVES &&
+	    (!(r->lives = lives_create(r->query->allowed)) || !add(pass, lives_observer(r->lives))))
+		return false;
+	if (needs & NEEDS_TEMPORARIES &&
+	    (!(r->temporaries = temporaries_create()) || !add(pass, temporaries_observer(r->temporaries))))
+		return false;
+	if (needs & NEEDS_MISTAKES &&
+	    (!(r->mistakes = mistakes_create()) || !add(pass, mistakes_observer(r->mistakes))))
+		return false;
+	return !(needs & NEEDS_TURNOVER) ||
+	       ((r->turnover = turnover_create()) && add(pass, turnover_observer(r->turnover)));
+}
+
+/* What follows the time. False: no memory. */
+static bool add_timelines(struct pass *pass, struct report *r, unsigned needs)
+{
+	if (needs & NEEDS_TIMELINE && (!(r->timeline = timeline_create(r->begin_ns, r->end_ns)) ||
+				       !add(pass, timeline_observer(r->timeline))))
+		return false;
+	return !(needs & NEEDS_THREAD_CHANGES) ||
+	       ((r->thread_changes = thread_changes_create(r->begin_ns, r->end_ns)) &&
+		add(pass, thread_changes_observer(r->thread_changes)));
 }
 
 /* False: no memory. */
@@ -95,36 +125,10 @@ static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
 		.until = PROFILE_NO_TIME,
 		.threads = needs & NEEDS_THREADS,
 	};
-	r->profile = add_profile(pass, &pass->at);
-	if (needs & NEEDS_GROWTH)
-		add_growth(pass, r);
-	if (needs & NEEDS_TIMELINE && (r->timeline = timeline_create(r->begin_ns, r->end_ns)))
-		pass->observers[pass->n++] = timeline_observer(r->timeline);
-	if (needs & ANY_LIVES && (r->lives = lives_create(r->query->allowed)))
-		pass->observers[pass->n++] = lives_observer(r->lives);
-	if (needs & NEEDS_TEMPORARIES && (r->temporaries = temporaries_create()))
-		pass->observers[pass->n++] = temporaries_observer(r->temporaries);
-	if (needs & NEEDS_MISTAKES && (r->mistakes = mistakes_create()))
-		pass->observers[pass->n++] = mistakes_observer(r->mistakes);
-	if (needs & NEEDS_THREAD_CHANGES &&
-	    (r->thread_changes = thread_changes_create(r->begin_ns, r->end_ns)))
-		pass->observers[pass->n++] = thread_changes_observer(r->thread_changes);
-	if (needs & NEEDS_TURNOVER && (r->turnover = turnover_create()))
-		pass->observers[pass->n++] = turnover_observer(r->turnover);
-	return add_own_peaks(pass, r, needs) && r->profile && (r->mistakes || !(needs & NEEDS_MISTAKES)) &&
-	       (r->growth || !(needs & NEEDS_GROWTH)) && (r->timeline || !(needs & NEEDS_TIMELINE)) &&
-	       (r->lives || !(needs & ANY_LIVES)) && (r->temporaries || !(needs & NEEDS_TEMPORARIES)) &&
-	       (r->thread_changes || !(needs & NEEDS_THREAD_CHANGES)) &&
-	       (r->turnover || !(needs & NEEDS_TURNOVER));
-}
-
-/* False: no memory. */
-static bool add_page(struct pass *pass, const struct report *r)
-{
-	struct observer *observer = page_run_observer(pass->page, r);
-	if (observer)
-		pass->observers[pass->n++] = observer;
-	return observer;
+	return add_profile(pass, &pass->at, &r->profile) &&
+	       (!(needs & NEEDS_GROWTH) || add_growth(pass, r)) && add_timelines(pass, r, needs) &&
+	       add_records(pass, r, needs) && add_own_peaks(pass, r, needs) &&
+	       (!pass->page || add(pass, page_run_observer(pass->page, r)));
 }
 
 /* ---- The answer ---- */
@@ -170,7 +174,7 @@ static int answer_questions(const struct report_command *command, const struct t
 	const struct tool *tool = &command->tool;
 	struct tool replaying = *tool;
 	replaying.noticed = r->answer->filter;
-	const int status = tool_replay(&replaying, trace, pass->observers, pass->n);
+	const int status = tool_replay(&replaying, trace, pass->observers.items, pass->observers.n);
 	if (!tool_has_result(status))
 		return status;
 	const struct mst_end *end = r->answer->filter ? NULL : mst_reader_end(trace->reader);
@@ -230,11 +234,11 @@ static int answer_all(const struct report_command *command, const struct tool_tr
 	r->calls = r->symbolizer ? call_sites_create(r->symbolizer) : NULL;
 	if (page)
 		page_run_read(page, trace);
-	if (r->calls && add_observers(&pass, r, needs_of(command, extent, page)) &&
-	    (!page || add_page(&pass, r)))
+	if (r->calls && add_observers(&pass, r, needs_of(command, extent, page)))
 		status = answer_questions(command, trace, &pass, r);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	observer_list_finish(&pass.observers);
 	destroy(r);
 	return status;
 }

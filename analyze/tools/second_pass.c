@@ -3,13 +3,12 @@
 
 #include <unistd.h>
 
+#include "observer_list.h"
 #include "replay.h"
 
-enum { MOST_OBSERVERS = 4 };
-
 /* With a reader of its own. What is damaged is known already. */
-static int replay_again(const struct tool *tool, const struct tool_trace *trace, struct observer **observers,
-			size_t n)
+static int replay_again(const struct tool *tool, const struct tool_trace *trace,
+			const struct observer_list *observers)
 {
 	struct mst_reader *reader;
 	if (lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0)
@@ -19,29 +18,30 @@ static int replay_again(const struct tool *tool, const struct tool_trace *trace,
 		return result;
 	result = mst_reader_parallel(reader, tool_jobs(tool));
 	if (result == 0)
-		result = replay_run(reader, observers, n, NULL);
+		result = replay_run(reader, observers->items, observers->n, NULL);
 	mst_reader_destroy(reader);
 	return result < 0 ? result : 0;
 }
 
-/* NULL: it needs none. */
-static struct observer *plan(const struct report_section *section, struct report *report)
+/* Asks a section for its observer, if it needs one. */
+static void plan(const struct report_section *section, struct report *report, struct observer_list *observers)
 {
-	return section->plan ? section->plan(report) : NULL;
+	struct observer *observer = section->plan ? section->plan(report) : NULL;
+	report->no_memory |= observer && !observer_list_add(observers, observer);
 }
 
 int second_pass_run(const struct report_command *command, const struct tool_trace *trace, bool all,
 		    struct report *report)
 {
-	struct observer *observers[MOST_OBSERVERS];
-	size_t n = 0;
+	struct observer_list observers = { 0 };
+	int error = 0;
 	report->once = trace->start < 0;
-	for (size_t i = 0; n < MOST_OBSERVERS && (all ? report_sections[i] != NULL : i < command->n_sections);
-	     i++) {
-		if ((observers[n] = plan(all ? report_sections[i] : command->sections[i], report)))
-			n++;
-	}
+	for (size_t i = 0; all ? report_sections[i] != NULL : i < command->n_sections; i++)
+		plan(all ? report_sections[i] : command->sections[i], report, &observers);
 	if (report->no_memory)
-		return MST_ERR_NOMEM;
-	return n ? replay_again(&command->tool, trace, observers, n) : 0;
+		error = MST_ERR_NOMEM;
+	else if (observers.n)
+		error = replay_again(&command->tool, trace, &observers);
+	observer_list_finish(&observers);
+	return error;
 }

@@ -12,6 +12,7 @@
 #include "duration.h"
 #include "figures.h"
 #include "histogram.h"
+#include "observer_list.h"
 #include "steps.h"
 #include "suppressions.h"
 #include "verdict.h"
@@ -50,6 +51,23 @@ static void quantiles_are_those_of_the_values(void **state)
 	assert_int_equal(histogram_quantile(&all, &others, 1), 917504);
 	histogram_pages_finish(&pages);
 	histogram_pages_finish(&others);
+}
+
+/* ---- Observers ---- */
+
+static void a_replay_has_as_many_observers_as_are_added(void **state)
+{
+	enum { MANY = 1000 };
+	struct observer observers[MANY];
+	struct observer_list list = { 0 };
+	(void)state;
+	for (size_t i = 0; i < MANY; i++)
+		assert_true(observer_list_add(&list, &observers[i]));
+	assert_int_equal(list.n, MANY);
+	for (size_t i = 0; i < MANY; i++)
+		assert_ptr_equal(list.items[i], &observers[i]);
+	observer_list_finish(&list);
+	assert_int_equal(list.n, 0);
 }
 
 /* ---- Verdicts ---- */
@@ -350,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(classes_cover_all_values),
 		cmocka_unit_test(quantiles_are_those_of_the_values),
+		cmocka_unit_test(a_replay_has_as_many_observers_as_are_added),
 		cmocka_unit_test(a_slow_leak_under_noise_grows),
 		cmocka_unit_test(a_cache_that_levels_off_is_bounded),
 		cmocka_unit_test(tables_of_the_start_came_once),
