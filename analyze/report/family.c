@@ -37,7 +37,10 @@ struct family {
 	uint32_t n, n_traces, most;
 	uint32_t *process_of; /* by trace */
 	struct levels levels;
+	struct family_window window;
+	bool chosen; /* the window */
 	bool no_clock, sampled, partial;
+	struct block_filter_count all; /* own_part.h */
 
 	struct family_site *sites;
 	uint32_t n_sites, room_sites;
@@ -76,6 +79,12 @@ struct levels *family_levels(struct family *f, const struct mst_file_info *info)
 {
 	f->no_clock |= info->start_ns == 0;
 	return f->no_clock ? NULL : &f->levels;
+}
+
+void family_choose(struct family *f, const struct family_window *window)
+{
+	f->window = *window;
+	f->chosen = true;
 }
 
 /* NULL: no memory, or no text. */
@@ -220,6 +229,8 @@ bool family_add(struct family *f, struct report *r, const struct own_part *part,
 		p->peak_ns = figures.peak_ns;
 	}
 	f->process_of[f->n_traces++] = f->n - 1;
+	f->all.calls += figures.all.calls;
+	f->all.bytes += figures.all.bytes;
 	f->sampled |= info->sample_bytes != 0;
 	f->partial |= r->partial;
 	for (uint32_t i = 0; i < n_own && i < n; i++) {
@@ -237,11 +248,18 @@ static const char *plural(uint64_t n)
 }
 
 struct family_totals {
-	uint64_t first_ns, last_ns; /* CLOCK_REALTIME */
+	uint64_t origin_ns;         /* CLOCK_REALTIME, from which times of the answer count */
+	uint64_t first_ns, last_ns; /* the same clock */
 	uint64_t end_bytes, end_shares, bytes, shares;
-	uint64_t peak_bytes, peak_ns; /* since first_ns */
-	uint32_t at_peak;             /* processes with live blocks then */
+	uint64_t peak_bytes, peak_ns; /* since origin_ns */
+	uint32_t n, at_peak;          /* processes: of the window, and with live blocks at the peak */
 };
+
+static bool is_in_window(const struct family *f, const struct process *p)
+{
+	return !f->chosen || (p->start_ns + p->begin_ns < f->window.before_ns &&
+			      p->start_ns + p->end_ns >= f->window.from_ns);
+}
 
 static struct family_totals add_up(const struct family *f)
 {
@@ -249,6 +267,9 @@ static struct family_totals add_up(const struct family *f)
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct process *p = &f->processes[i];
 		const uint64_t begin = p->start_ns + p->begin_ns, end = p->start_ns + p->end_ns;
+		if (!is_in_window(f, p))
+			continue;
+		t.n++;
 		t.first_ns = begin < t.first_ns ? begin : t.first_ns;
 		t.last_ns = end > t.last_ns ? end : t.last_ns;
 		t.end_bytes += p->end_bytes;
@@ -256,7 +277,21 @@ static struct family_totals add_up(const struct family *f)
 		t.bytes += p->bytes;
 		t.shares += p->shares;
 	}
+	t.origin_ns = f->chosen ? f->window.origin_ns : t.first_ns;
+	if (f->chosen && t.first_ns < f->window.from_ns)
+		t.first_ns = f->window.from_ns;
+	if (t.first_ns > t.last_ns)
+		t.first_ns = t.last_ns;
 	return t;
+}
+
+void family_count(const struct family *f, struct answer_filter *filter)
+{
+	const struct family_totals t = add_up(f);
+	filter->calls = weight_blocks(t.shares);
+	filter->bytes = t.bytes;
+	filter->all_calls = weight_blocks(f->all.calls);
+	filter->all_bytes = f->all.bytes;
 }
 
 /* False: no memory. */
@@ -267,7 +302,7 @@ static bool find_peak(struct family *f, struct family_totals *t)
 	if (!then)
 		return false;
 	t->peak_bytes = levels_peak(&f->levels, then, f->n_traces, &time_ns);
-	t->peak_ns = time_ns > t->first_ns ? time_ns - t->first_ns : 0;
+	t->peak_ns = time_ns > t->origin_ns ? time_ns - t->origin_ns : 0;
 	for (uint32_t i = 0; i < f->n_traces; i++)
 		f->processes[f->process_of[i]].then_bytes += then[i];
 	for (uint32_t i = 0; i < f->n; i++)
@@ -279,11 +314,11 @@ static bool find_peak(struct family *f, struct family_totals *t)
 static void write_title(const struct family *f, struct answer *a, const struct family_totals *t)
 {
 	char title[160], time[FIGURE_SIZE], date[32] = "";
-	const time_t started = (time_t)(t->first_ns / 1000000000);
+	const time_t started = (time_t)((t->n ? t->first_ns : f->window.origin_ns) / 1000000000);
 	struct tm tm;
 	if (!f->no_clock && localtime_r(&started, &tm))
 		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M", &tm);
-	const int n = snprintf(title, sizeof(title), "%" PRIu32 " process%s", f->n, f->n == 1 ? "" : "es");
+	const int n = snprintf(title, sizeof(title), "%" PRIu32 " process%s", t->n, t->n == 1 ? "" : "es");
 	if (!f->no_clock)
 		snprintf(title + n, sizeof(title) - (size_t)n, " in %s%s",
 			 figure_time(time, t->last_ns - t->first_ns), date);
@@ -309,7 +344,7 @@ static void write_facts(const struct family *f, struct answer *a, const struct f
 {
 	const uint64_t calls = weight_blocks(t->shares), blocks = weight_blocks(t->end_shares);
 	char line[200], bytes[FIGURE_SIZE], count[FIGURE_SIZE];
-	answer_fact(a, "processes_total", NULL, ANSWER_COUNT, f->n);
+	answer_fact(a, "processes_total", NULL, ANSWER_COUNT, t->n);
 	answer_fact(a, "traces", NULL, ANSWER_COUNT, f->n_traces);
 	write_peak(f, a, t, si);
 	snprintf(line, sizeof(line), "%s in %s block%s", figure_bytes(bytes, t->end_bytes, si),
@@ -347,7 +382,7 @@ static const struct answer_column process_columns[] = {
 };
 
 static void write_process(const struct family *f, struct answer *a, const struct process *p,
-			  uint64_t first_ns)
+			  uint64_t origin_ns)
 {
 	char pid[16];
 	snprintf(pid, sizeof(pid), "%" PRIu32, p->pid);
@@ -365,7 +400,7 @@ static void write_process(const struct family *f, struct answer *a, const struct
 	if (f->no_clock)
 		answer_nothing(a);
 	else
-		answer_number(a, p->start_ns + p->begin_ns - first_ns);
+		answer_number(a, p->start_ns + p->begin_ns - origin_ns);
 	answer_number(a, p->end_ns - p->begin_ns);
 	answer_text(a, pid);
 	answer_number(a, p->pid);
@@ -387,22 +422,25 @@ static int compare_processes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The largest come first. Returns the first one; NULL: no memory. */
+/* The largest come first. Returns the first one, or of an empty window one without it; NULL: no memory. */
 static const struct process *write_processes(const struct family *f, struct answer *a,
 					     const struct family_totals *t, uint64_t top)
 {
 	const struct process **sorted = malloc((f->n + (size_t)1) * sizeof(const struct process *));
+	uint32_t n = 0;
 	if (!sorted)
 		return NULL;
-	for (uint32_t i = 0; i < f->n; i++)
-		sorted[i] = &f->processes[i];
-	qsort(sorted, f->n, sizeof(const struct process *), compare_processes);
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (is_in_window(f, &f->processes[i]))
+			sorted[n++] = &f->processes[i];
+	}
+	qsort(sorted, n, sizeof(const struct process *), compare_processes);
 	answer_table(a, "processes", "Processes", process_columns,
 		     sizeof(process_columns) / sizeof(*process_columns));
-	for (uint32_t i = 0; i < f->n && i < top; i++)
-		write_process(f, a, sorted[i], t->first_ns);
-	answer_left_out(a, f->n > top ? f->n - top : 0);
-	const struct process *first = sorted[0];
+	for (uint32_t i = 0; i < n && i < top; i++)
+		write_process(f, a, sorted[i], t->origin_ns);
+	answer_left_out(a, n > top ? n - top : 0);
+	const struct process *first = n ? sorted[0] : f->processes;
 	free(sorted);
 	return first;
 }

@@ -20,6 +20,15 @@ struct family;
 struct family *family_create(uint32_t most);
 void family_destroy(struct family *family); /* NULL is allowed */
 
+/* The part of the run that the answer is about, on the clock on the wall. */
+struct family_window {
+	uint64_t origin_ns;          /* from which times of the answer count */
+	uint64_t from_ns, before_ns; /* of which the second is no part */
+};
+
+/* Before the first trace; all of them say when their programs began. Without it: all, from the first beginning on. */
+void family_choose(struct family *family, const struct family_window *window);
+
 /* Where the own part of the next trace notes its levels; NULL: the trace doesn't say when its program began. */
 struct levels *family_levels(struct family *family, const struct mst_file_info *info);
 
@@ -29,6 +38,9 @@ struct levels *family_levels(struct family *family, const struct mst_file_info *
  * memory.
  */
 bool family_add(struct family *family, struct report *report, const struct own_part *part, bool last);
+
+/* Sets the shares that have passed the filter of the parts. */
+void family_count(const struct family *family, struct answer_filter *filter);
 
 /* Writes the section. `top`: rows of a table, 0: what suits; `si`: units of 1000. False: no memory. */
 bool family_write(struct family *family, struct answer *answer, uint64_t top, bool si);

@@ -575,7 +575,7 @@ static int copy_memory(const struct rewrite *w)
 	const unsigned shift = mst_reader_time_shift(reader);
 	uint32_t n;
 	const struct mst_memory_sample *samples = mst_reader_memory(reader, &n);
-	const uint64_t from_filter = w->options.filter ? w->options.filter->query->from_ms : 0;
+	const uint64_t from_filter = w->options.filter ? w->options.filter->query->from_ns / NS_PER_MS : 0;
 	const uint64_t from = w->options.from > from_filter ? w->options.from : from_filter;
 	int err = 0;
 

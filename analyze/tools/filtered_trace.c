@@ -12,6 +12,8 @@
 #include "rewrite.h"
 #include "thread_list.h"
 
+#define NS_PER_MS 1000000u
+
 static void report_error(const struct tool *tool, const struct tool_trace *trace, int error)
 {
 	if (error == MST_ERR_IO)
@@ -30,14 +32,28 @@ static bool look(const struct tool_trace *trace, struct rewrite_survey *survey)
 	return lseek(trace->fd, position, SEEK_SET) >= 0;
 }
 
+bool filtered_trace_look(const struct tool *tool, const struct tool_trace *trace,
+			 struct rewrite_survey *survey)
+{
+	const bool fine = look(trace, survey);
+	if (!fine)
+		report_error(tool, trace, MST_ERR_IO);
+	return fine;
+}
+
+uint64_t filtered_trace_before(uint64_t until_ms)
+{
+	return until_ms < UINT64_MAX / NS_PER_MS ? (until_ms + 1) * NS_PER_MS : UINT64_MAX;
+}
+
 /* The file's position is as before. A negative enum mst_error. */
 static int scan(const struct tool *tool, const struct tool_trace *trace,
-		const struct block_filter_query *query, uint64_t until_ms, struct block_filter **filter)
+		const struct block_filter_query *query, uint64_t before_ns, struct block_filter **filter)
 {
 	const struct block_filter_scan how = {
 		.fd = trace->fd,
 		.jobs = tool_jobs(tool),
-		.until_ms = until_ms,
+		.before_ns = before_ns,
 		.search_dirs = tool->symbol_dirs,
 		.n_search_dirs = tool->n_symbol_dirs,
 	};
@@ -49,7 +65,7 @@ static int scan(const struct tool *tool, const struct tool_trace *trace,
 }
 
 int filtered_trace_filter(const struct tool *tool, const struct tool_trace *trace,
-			  const struct block_filter_query *query, uint64_t until_ms, bool has_identity,
+			  const struct block_filter_query *query, uint64_t before_ns, bool has_identity,
 			  struct block_filter **filter)
 {
 	*filter = NULL;
@@ -63,7 +79,7 @@ int filtered_trace_filter(const struct tool *tool, const struct tool_trace *trac
 					     : "--from");
 		return TOOL_USAGE;
 	}
-	const int error = scan(tool, trace, query, until_ms, filter);
+	const int error = scan(tool, trace, query, before_ns, filter);
 	if (error)
 		report_error(tool, trace, error);
 	return error ? TOOL_NO_RESULT : TOOL_COMPLETE;
@@ -87,6 +103,17 @@ static int run(const struct tool *tool, const struct tool_trace *trace, const st
 	if (error)
 		report_error(tool, trace, error);
 	return error ? (int)TOOL_NO_RESULT : status;
+}
+
+void filtered_trace_find(const struct tool_trace *trace, const struct block_filter *filter, bool *found)
+{
+	const struct block_filter_query *query = filter->query;
+	for (size_t i = 0; i < query->n_threads; i++)
+		*found++ |= profile_rows_find_threads(trace->reader, query->threads[i], NULL);
+	for (size_t i = 0; i < query->n_modules; i++)
+		*found++ |= profile_rows_any_module(trace->reader, query->modules[i]);
+	for (size_t i = 0; i < query->n_functions; i++)
+		*found++ |= filter->found[i];
 }
 
 void filtered_trace_notice(const struct tool *tool, const struct tool_trace *trace,
@@ -134,12 +161,11 @@ int filtered_trace_make(const struct tool *tool, const struct tool_trace *trace,
 {
 	struct rewrite_survey survey;
 	struct block_filter *filter = NULL;
-	if (!look(trace, &survey)) {
-		report_error(tool, trace, MST_ERR_IO);
+	if (!filtered_trace_look(tool, trace, &survey))
 		return TOOL_NO_RESULT;
-	}
-	int to = -1, status = filtered_trace_filter(tool, trace, job->query, job->until_ms,
-						    survey.has_identity, &filter);
+	int to = -1,
+	    status = filtered_trace_filter(tool, trace, job->query, filtered_trace_before(job->until_ms),
+					   survey.has_identity, &filter);
 	if (status == TOOL_COMPLETE) {
 		to = file_unnamed();
 		status = write_filtered(tool, trace, job, filter, survey.has_identity, to);

@@ -28,13 +28,25 @@ struct filtered_trace {
 int filtered_trace_make(const struct tool *tool, const struct tool_trace *trace,
 			const struct filtered_trace_job *job, struct filtered_trace *filtered);
 
+/* ---- For a replay of one's own ---- */
+
+/* Looks whether frees name their blocks; the file's position stays. False after a message. */
+bool filtered_trace_look(const struct tool *tool, const struct tool_trace *trace,
+			 struct rewrite_survey *survey);
+
+/* The moment behind a millisecond, as block_filter_scan has it. */
+uint64_t filtered_trace_before(uint64_t until_ms);
+
 /*
- * Makes the filter of such a trace, for a rewriting of one's own. `has_identity`: the trace says which block each free
- * gives back. Returns TOOL_COMPLETE, or another tool_status after a message.
+ * Makes the filter of such a trace. `has_identity`: the trace says which block each free gives back. Returns
+ * TOOL_COMPLETE, or another tool_status after a message.
  */
 int filtered_trace_filter(const struct tool *tool, const struct tool_trace *trace,
-			  const struct block_filter_query *query, uint64_t until_ms, bool has_identity,
+			  const struct block_filter_query *query, uint64_t before_ns, bool has_identity,
 			  struct block_filter **filter);
+
+/* After the replay: sets found[] of the query's threads, then modules, then functions that the trace has. */
+void filtered_trace_find(const struct tool_trace *trace, const struct block_filter *filter, bool *found);
 
 /* After the replay: notices about words that mean nothing in the trace. */
 void filtered_trace_notice(const struct tool *tool, const struct tool_trace *trace,

@@ -24,7 +24,7 @@ static int run(const struct report_command *command)
 		return diff_run(command);
 	if (command->n_inputs > 1)
 		return family_run(command);
-	if (!report_input_open(&command->tool, &input, command->input))
+	if (!report_input_open(&command->tool, command->spools, &input, command->input))
 		return TOOL_NO_RESULT;
 	return report_input_close(&input, report_run(command, &input.trace));
 }
@@ -32,9 +32,11 @@ static int run(const struct report_command *command)
 int main(int argc, char **argv)
 {
 	struct report_command command;
+	struct spools spools = { 0 };
 	char **words;
 	memory_prepare();
 	report_command_init(&command);
+	command.spools = &spools;
 	if (!tool_init(&command.tool, NAME)) {
 		fputs(NAME ": out of memory\n", stderr);
 		return TOOL_NO_RESULT;
@@ -43,6 +45,7 @@ int main(int argc, char **argv)
 	if (status == 0)
 		status = run(&command);
 	free(words);
+	spools_finish(&spools);
 	report_command_finish(&command);
 	tool_finish(&command.tool);
 	return status;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What msreport and msconvert --diff-base read: a trace, also from a pipe, or a file that can be imported. */
+/* What msreport and msconvert --diff-base read: a trace or a file that can be imported, also from a pipe. */
 #ifndef ANALYZE_REPORT_INPUT_H
 #define ANALYZE_REPORT_INPUT_H
 
 #include "import.h"
+#include "spools.h"
 #include "tool.h"
 
 struct report_input {
@@ -13,7 +14,8 @@ struct report_input {
 };
 
 /* "-" is standard input. False after a message. */
-bool report_input_open(const struct tool *tool, struct report_input *input, const char *path);
+bool report_input_open(const struct tool *tool, struct spools *spools, struct report_input *input,
+		       const char *path);
 
 /* The same for a file that `importer` reads, NULL: a trace. `tick_rate` is for files that don't say. */
 bool report_input_open_as(const struct tool *tool, struct report_input *input, const char *path,

@@ -35,6 +35,7 @@ enum {
 	KEY_UPDATE,
 };
 
+#define NS_PER_MS 1000000u
 #define MOST_SUPPRESSIONS (1u << 20) /* bytes of a file */
 
 enum { GROUP_QUESTION = 1, GROUP_DIFF = FILTER_GROUP + 1, GROUP_SITES, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
@@ -134,7 +135,7 @@ static uint64_t parse_time(struct argp_state *state, const char *option, const c
 	uint64_t ns = 0;
 	if (!duration_parse(value, &ns))
 		argp_error(state, "--%s=%s: should be a time such as 1.5s, 300ms or 2m", option, value);
-	return ns / 1000000;
+	return ns / NS_PER_MS;
 }
 
 static void parse_at(struct report_command *command, struct argp_state *state, const char *value)
@@ -351,14 +352,12 @@ static void check_several(const struct report_command *command, struct argp_stat
 {
 	if (command->n_inputs == 1 || command->n_olds || command->n_checks)
 		return;
-	if (command->filter.n_words || command->from || command->until)
-		argp_error(state, "options that choose blocks are about one trace");
 	if (command->html)
 		argp_error(state, "--html is about one trace");
-	for (size_t i = 0; i < command->n_inputs; i++) {
-		if (strcmp(command->inputs[i], "-") == 0)
-			argp_error(state, "standard input is one trace, and cannot be one of several");
-	}
+	if (command->query.by_given)
+		argp_error(state, "--by=GROUP is about one trace; several are added up by site");
+	if (command->query.at.kind != AT_PEAK)
+		argp_error(state, "--at=TIME is about one trace");
 	for (size_t i = 0; i < command->n_sections; i++) {
 		if (command->sections[i] != report_sections[0])
 			argp_error(
@@ -416,7 +415,7 @@ static error_t settle_times(struct report_command *command, struct argp_state *s
 	if (q->from_given && q->from_ms > q->until_ms)
 		argp_error(state, "--from=%s --until=%s: nothing lies between them", command->from,
 			   command->until);
-	command->filter.query.from_ms = q->from_ms;
+	command->filter.query.from_ns = q->from_ms * NS_PER_MS;
 	return (!command->from || filter_options_note(&command->filter, "--from", command->from)) &&
 			       (!command->until ||
 				filter_options_note(&command->filter, "--until", command->until))

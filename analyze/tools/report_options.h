@@ -5,6 +5,7 @@
 
 #include "filter_options.h"
 #include "report.h"
+#include "spools.h"
 #include "summary.h"
 #include "tool.h"
 
@@ -22,8 +23,9 @@ struct report_command {
 	const char *from, *until; /* as they were given; NULL: not given */
 	const char **inputs;      /* words that are no sections; of several the answer is family.h's */
 	size_t n_inputs;
-	const char *input;   /* the last one */
-	const char **checks; /* of --check: limits, and one file */
+	const char *input;     /* the last one */
+	struct spools *spools; /* of all inputs; the caller's */
+	const char **checks;   /* of --check: limits, and one file */
 	size_t n_checks;
 	bool update;       /* that file */
 	const char **olds; /* of --diff, by their names */

@@ -138,7 +138,8 @@ int summarize(const struct report_command *command, const char *name, const stru
 	struct report_input input;
 	struct input_part part;
 	int status = TOOL_NO_RESULT;
-	if (input_part_parse(&part, tool, name) && report_input_open(tool, &input, part.file)) {
+	if (input_part_parse(&part, tool, name) &&
+	    report_input_open(tool, command->spools, &input, part.file)) {
 		const uint64_t until = part.until_ms < query->until_ms ? part.until_ms : query->until_ms;
 		status = read_trace(command, &input.trace, name, until, query, labels, summary);
 		const bool made = tool_has_result(status);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "cut_stacks.h"
-#include "file.h"
 #include "progress.h"
 #include "replay.h"
+#include "spools.h"
 
 #define DEFAULT_JOBS 16
 
@@ -28,46 +28,12 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 	return false;
 }
 
-/* Copies a pipe to a file without a name. -1 with errno. */
-static int spool(int from)
-{
-	uint8_t bytes[1 << 16];
-	ssize_t n;
-	const int fd = file_unnamed();
-	if (fd < 0)
-		return -1;
-	while ((n = read(from, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR)) {
-		if (n > 0 && !file_write(fd, bytes, (size_t)n)) {
-			n = -1;
-			break;
-		}
-	}
-	if (n == 0 && lseek(fd, 0, SEEK_SET) == 0)
-		return fd;
-	const int error = errno;
-	close(fd);
-	errno = error;
-	return -1;
-}
-
 bool tool_open_file(const struct tool *tool, struct tool_trace *trace, const char *path)
 {
-	const bool is_stdin = strcmp(path, "-") == 0;
-	const char *const name = is_stdin ? "standard input" : path;
-	const int input = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (input < 0) {
-		tool_error(tool, "%s: %s", path, strerror(errno));
-		return false;
-	}
-	if (lseek(input, 0, SEEK_CUR) >= 0)
-		return tool_open_fd(tool, trace, name, input);
-	const int fd = spool(input), error = errno;
-	if (!is_stdin)
-		close(input);
-	if (fd >= 0)
-		return tool_open_fd(tool, trace, name, fd);
-	tool_input_error(tool, name, error);
-	return false;
+	struct spools spools = { 0 };
+	const int fd = spools_open(&spools, tool, path);
+	spools_finish(&spools);
+	return fd >= 0 && tool_open_fd(tool, trace, strcmp(path, "-") == 0 ? "standard input" : path, fd);
 }
 
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)

@@ -162,7 +162,8 @@ static int rewrite(const struct tool *tool, const struct trace_to_trace *job, co
 	struct block_filter *filter = NULL;
 	int status = TOOL_COMPLETE;
 	if (job->filter)
-		status = filtered_trace_filter(tool, trace, job->filter, job->options.until,
+		status = filtered_trace_filter(tool, trace, job->filter,
+					       filtered_trace_before(job->options.until),
 					       survey->has_identity, &filter);
 	if (status == TOOL_COMPLETE)
 		status = rewrite_with(tool, job, trace, to, survey, filter, again);

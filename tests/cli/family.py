@@ -9,6 +9,7 @@ that merges the events of all traces by the clock on the wall. Forks, executed p
 import glob
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -39,6 +40,66 @@ for child in range(3):
 PROGRAMS = "ls -l / >/dev/null & sort --version | sort -r >/dev/null; (ls /; ls /usr) >/dev/null; wait"
 
 
+class Chosen:
+    """Random filters; times are those since the first process began."""
+
+    def __init__(self, rng, traces):
+        self.words, self.sizes, self.tids, self.lifetimes, self.times = [], [], [], [], [0, None]
+        self.origin = min(trace.start + trace.begin for trace in traces)
+        self.span = max(trace.start + trace.end for trace in traces) - self.origin
+        for choose in rng.sample([self.choose_size, self.choose_thread, self.choose_lifetime, self.choose_times],
+                                 rng.choice([1, 1, 2, 3])):
+            choose(rng, traces)
+
+    def choose_size(self, rng, _):
+        least, most = sorted(rng.sample([0, 1, 24, 100, 600, 3000, 5050, 100000], 2))
+        self.words.append(f"--size={least}-{most}")
+        self.sizes.append((least, most))
+
+    def choose_thread(self, rng, traces):
+        tids = sorted({event["tid"] for trace in traces for event in trace.events})
+        self.tids = rng.sample(tids, min(rng.choice([1, 2]), len(tids)))
+        self.words += [f"--thread={tid}" for tid in self.tids]
+
+    def choose_lifetime(self, rng, traces):
+        if len({(trace.start, trace.pid) for trace in traces}) < len(traces):
+            return      # parts of a recording: blocks live on
+        unit, scale, most = rng.choice([("calls", 1, 300), ("us", 1000, self.span // 1000)])
+        least, most = sorted(rng.randint(0, most) for _ in range(2))
+        self.words.append(f"--lifetime={least}{unit}-{most}{unit}")
+        self.lifetimes.append((unit, least * scale, most * scale))
+
+    def choose_times(self, rng, _):
+        start, until = sorted(rng.randint(0, self.span // 1000000) for _ in range(2))
+        self.times = [start, rng.choice([until, None])]
+        self.words.append(f"--from={start}ms")
+        if self.times[1] is not None:
+            self.words.append(f"--until={until}")
+
+    def ms(self, trace, time_ns):
+        return (trace.start + time_ns - self.origin) // 1000000
+
+    def is_over(self, trace, time_ns):
+        return self.times[1] is not None and max(self.ms(trace, time_ns), self.ms(trace, trace.first)) > self.times[1]
+
+    def cut(self, trace):
+        """When the trace ends for the answer."""
+        if not self.is_over(trace, trace.end):
+            return trace.end
+        return max(self.origin + self.times[1] * 1000000 - trace.start, 0)
+
+    def passes(self, trace, event, life):
+        return (all(least <= event["size"] <= most for least, most in self.sizes) and
+                (not self.tids or event["tid"] in self.tids) and
+                all(least <= life[unit != "calls"] <= most for unit, least, most in self.lifetimes) and
+                (not self.times[0] or self.ms(trace, event["time_ns"]) >= self.times[0]))
+
+    def has(self, trace):
+        """Whether some of the process's time is chosen."""
+        return (self.times[1] is None or self.ms(trace, trace.begin) <= self.times[1]) and \
+            trace.start + self.cut(trace) >= self.origin + self.times[0] * 1000000
+
+
 class Trace:
     """What one process did itself, event by event."""
 
@@ -46,37 +107,65 @@ class Trace:
         head = tests.run("tests/tools/tracedump", path).splitlines()[0]
         info = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", head)}
         self.path, self.pid, self.parent, self.start = path, info["pid"], info["parent"], info["start"]
-        self.begin = info.get("begin", 0)
+        self.first = self.begin = info.get("begin", 0)
         overview = tests.answer(path)["overview"]
         self.end = self.begin + overview["duration_ns"]
         rows = tests.run("analyze/msconvert", "-q", "--to=ndjson", "-o", "-", path).splitlines()
-        self.see([json.loads(row) for row in rows])
+        self.events = [json.loads(row) for row in rows]
+        self.own = self.own_from()
+        if self.own:
+            self.begin = self.events[self.own - 1]["time_ns"]
+        self.see(None)
 
-    def own_from(self, events):
+    def own_from(self):
         """Of a forked child: the event behind its fork."""
         if not self.parent:
             return 0
-        first = next((i for i, event in enumerate(events) if event["tid"] == self.pid), len(events))
-        forks = [i for i in range(first) if events[i]["operation"] == "fork"]
+        first = next((i for i, event in enumerate(self.events) if event["tid"] == self.pid), len(self.events))
+        forks = [i for i in range(first) if self.events[i]["operation"] == "fork"]
         return forks[-1] + 1 if forks else 0
 
-    def see(self, events):
-        start, blocks, inherited = self.own_from(events), {}, {}
+    def lives(self, chosen):
+        """By block: the lifetime of its chain of reallocs, in calls and in ns."""
+        calls, chains, first_of, lives = 0, {}, {}, {}
+        for event in self.events:
+            if chosen.is_over(self, event["time_ns"]):
+                break
+            calls += event["type"] in ("alloc", "resize")
+            first = first_of.get(event.get("old_block"))
+            if event["type"] == "alloc":
+                first = event["block"]
+                chains[first] = calls, event["time_ns"]
+            if event["type"] in ("alloc", "resize"):
+                first_of[event["block"]] = first
+            elif event["type"] == "free" and first in chains:
+                lives[first] = calls - chains[first][0], event["time_ns"] - chains[first][1]
+        for first, (born, time_ns) in chains.items():
+            lives.setdefault(first, (calls - born, max(chosen.cut(self) - time_ns, 0)))
+        return {block: lives[first] for block, first in first_of.items() if first in lives}
+
+    def see(self, chosen):
+        """Without a choice, all blocks."""
+        blocks, inherited = {}, {}
+        lives = self.lives(chosen) if chosen else {}
         self.changes, self.calls, self.bytes = [], 0, 0
-        for i, event in enumerate(events):
-            if i == start:
+        for i, event in enumerate(self.events):
+            if i == self.own:
                 blocks, inherited = {}, blocks
+            if chosen and chosen.is_over(self, event["time_ns"]):
+                continue
             change = 0
             if event["type"] in ("free", "resize") and event["old_block"] in blocks:
                 change -= blocks.pop(event["old_block"])
-            if event["type"] in ("alloc", "resize"):
+            if event["type"] in ("alloc", "resize") and (not chosen or chosen.passes(self, event,
+                                                                                     lives[event["block"]])):
                 blocks[event["block"]] = event["size"]
                 change += event["size"]
-                self.calls += i >= start
-                self.bytes += event["size"] * (i >= start)
-            if i >= start and change:
+                self.calls += i >= self.own
+                self.bytes += event["size"] * (i >= self.own)
+            if i >= self.own and change:
                 self.changes.append((self.start + event["time_ns"], change))
-        if start == len(events) and start:
+        if self.own == len(self.events) and self.own:
             blocks, inherited = {}, blocks
         self.inherited, self.blocks = sum(inherited.values()), blocks
         self.level, self.peak = 0, 0
@@ -85,12 +174,12 @@ class Trace:
             self.peak = max(self.peak, self.level)
 
 
-def together(traces):
+def together(traces, ends):
     """The most that all had live, when events of the same time come trace by trace."""
     events = []
     for number, trace in enumerate(traces):
         events += [(time, number, change) for time, change in trace.changes]
-        events.append((trace.start + trace.end, number, -trace.level))
+        events.append((trace.start + ends[number], number, -trace.level))
     level = most = 0
     for _, _, change in sorted(events, key=lambda event: event[:2]):
         level += change
@@ -125,42 +214,136 @@ class Tests:
         assert done.returncode == 0, done
         return sorted(glob.glob(folder + "/*"))
 
-    def compare(self, files):
-        """With the model; returns the answer."""
-        family = self.answer(*files)["family"]
-        traces = [Trace(self, file) for file in files]
-        traces.sort(key=lambda trace: (trace.start, trace.pid, trace.begin, trace.path))
+    def read(self, files):
+        return sorted((Trace(self, file) for file in files),
+                      key=lambda trace: (trace.start, trace.pid, trace.first, trace.path))
+
+    def compare(self, files, traces, chosen=None):
+        """With the model, which has seen what is chosen; returns the answer."""
+        words = chosen.words if chosen else []
+        family = self.answer(*words, *files)["family"]
         got = sorted((row["pid"], row["parent_pid"] or 0, row["peak_bytes"], row["end_bytes"], row["end_blocks"],
                       row["bytes"], row["calls"], row["inherited_bytes"]) for row in family["processes"])
         wanted = sorted((t.pid, t.parent, t.peak, sum(t.blocks.values()), len(t.blocks), t.bytes, t.calls, t.inherited)
-                        for t in traces)
-        assert got == wanted, (got, wanted)
-        assert family["peak_bytes"] == together(traces), (family["peak_bytes"], together(traces))
+                        for t in traces if not chosen or chosen.has(t))
+        assert got == wanted, (words, got, wanted)
+        most = together(traces, [chosen.cut(trace) if chosen else trace.end for trace in traces])
+        assert family["peak_bytes"] == most, (words, family["peak_bytes"], most)
         assert family["peak_step_ns"] == 0 and family["traces"] == len(files)
         assert sum(row["then_bytes"] for row in family["processes"]) == family["peak_bytes"]
         for total, keys in (("processes", ("end_bytes", "end_blocks", "bytes", "calls")),
                             ("churn_sites", ("bytes", "calls"))):
             for key in keys:
-                assert sum(row[key] for row in family[total]) == family[key], (total, key)
-        assert sum(row["bytes"] for row in family["end_sites"]) == family["end_bytes"]
+                assert sum(row[key] for row in family.get(total, ())) == family[key], (words, total, key)
+        assert sum(row["bytes"] for row in family.get("end_sites", ())) == family["end_bytes"]
         return family
+
+    def log(self):
+        """Of mtrace, whose clock is not known."""
+        log = os.path.join(self.folder, "mtrace")
+        with open(log, "w", encoding="utf-8") as file:
+            file.write("= Start\n@ ./a:[0x1234] + 0x1000 0x20\n@ ./a:[0x1234] - 0x1000\n= End\n")
+        return log
 
     def test_forks(self):
         """What a child has from its parent counts once, also that of a grandchild."""
         files = self.record("forks", sys.executable, "-c", FORKS)
-        family = self.compare(files)
+        family = self.compare(files, self.read(files))
         assert len(files) == 5, files
         children = [row for row in family["processes"] if row["parent_pid"]]
         assert len(children) == 4 and min(row["inherited_bytes"] for row in children) > 250000, children
         assert all(row["peak_bytes"] > 20000 for row in children), children
-        self.compare(self.record("fork", self.build.file("corpus/fork")))
+        fork = self.record("fork", self.build.file("corpus/fork"))
+        self.compare(fork, self.read(fork))
 
     def test_programs(self):
         files = self.record("programs", "--trace-children=yes", "sh", "-c", PROGRAMS)
-        family = self.compare(files)
+        family = self.compare(files, self.read(files))
         assert len(files) > 4 and {"ls", "sort"} <= {row["program"] for row in family["processes"]}, family
         site = max(family["churn_sites"], key=lambda row: row["processes"])
         assert 1 < site["processes"] <= len(files), site
+
+    def test_filters(self):
+        """Of each trace the blocks that pass, with times that all have in common."""
+        rng = random.Random(5)
+        for number, command in enumerate(((sys.executable, "-c", FORKS),
+                                          ("--trace-children=yes", "sh", "-c", PROGRAMS))):
+            files = self.record(f"filters{number}", *command)
+            # Without the first process: then times count from the first one that is left.
+            for some in (files, files, files[1:]):
+                traces = self.read(some)
+                calls, size = sum(trace.calls for trace in traces), sum(trace.bytes for trace in traces)
+                for _ in range(12):
+                    chosen = Chosen(rng, traces)
+                    for trace in traces:
+                        trace.see(chosen)
+                    self.compare(some, traces, chosen)
+                    said = json.loads(self.ask("-q", "--format=json", *chosen.words, *some).stdout)["filter"]
+                    assert said == {"options": said["options"], "calls": sum(trace.calls for trace in traces),
+                                    "all_calls": calls, "bytes": sum(trace.bytes for trace in traces),
+                                    "all_bytes": size}, (chosen.words, said, calls, size)
+                    assert sorted(said["options"]) == sorted(chosen.words), said
+
+    def test_filtered_rotation(self):
+        """The parts of a process are filtered as one file is; the times go on from part to part."""
+        program = (self.build.file("corpus/script"), "7", "60000")
+        whole, = self.record("filtered", *program)
+        parts = self.record("filtered_parts", "--max-size=64k", "--rotate", *program)
+        for words in (["--size=100-5k"], ["--size=100-5k", "--function=main"], ["--module=*script"], ["--thread=*"],
+                      ["--function=main", "--function=nothing"]):
+            row, = self.answer(*words, *parts)["family"]["processes"]
+            overview = self.answer(*words, whole)["overview"]
+            for key in ("peak_bytes", "end_bytes", "end_blocks", "bytes", "calls"):
+                assert row[key] == overview[key], (words, key, row, overview)
+        row, = self.answer(*parts)["family"]["processes"]
+        tried = 0
+        for part in parts:
+            trace, = self.read([part])
+            ms = trace.end // 1000000 - 1
+            if ms <= trace.begin // 1000000 + 1:
+                continue
+            tried += 1
+            early, late = (self.answer(f"--{side}={time}", *parts)["family"] for side, time in
+                           (("until", ms), ("from", ms + 1)))
+            for key in ("bytes", "calls"):
+                assert early[key] + late[key] == row[key], (part, key, early, late, row)
+            live = self.answer("peak", f"--at={ms}", part)["peak"]
+            assert (early["end_bytes"], early["end_blocks"]) == (live["bytes"], live["blocks"]), (part, early, live)
+        assert tried, parts
+        assert "next part" in self.ask("--lifetime=1s-", *parts, status=64).stderr
+
+    def test_pipes(self):
+        """What comes through FIFOs, pipes and standard input is read once, whatever is asked."""
+        files = self.record("pipes", self.build.file("corpus/fork"))
+        massif = os.path.join(self.folder, "massif.out")
+        self.run("analyze/msreplay", "-q", "-o", massif, files[0])
+        for words, inputs in (([], files), (["--until=5ms"], files), (["--size=1-"], [*files, massif]),
+                              (["--diff"], files), (["--check=calls>=0", "--check=live(at=0)>=0"], files),
+                              (["overview", "leaks", "savings", "--lifetime=0calls-"], files[:1]),
+                              (["peak"], [massif])):
+            plain = self.ask("-q", "--format=csv", *words, *inputs)
+            for standard in (False, True):
+                names = [os.path.join(self.folder, f"fifo{i}") for i in range(len(inputs))]
+                feeders = []
+                for name, path in zip(names, inputs):
+                    os.mkfifo(name)
+                    feeders.append(subprocess.Popen(["sh", "-c", 'cat "$1" >"$2"', "sh", path, name]))
+                if standard:
+                    with open(names[0], "rb") as file:
+                        got = subprocess.run([self.msreport, "-q", "--format=csv", *words, "-", *names[1:]],
+                                             stdin=file, capture_output=True, text=True, timeout=60)
+                else:
+                    got = subprocess.run([self.msreport, "-q", "--format=csv", *words, *names], text=True,
+                                         capture_output=True, timeout=60)
+                assert [feeder.wait() for feeder in feeders] == [0] * len(feeders), (words, got)
+                fed, text = ["-" if standard and i == 0 else name for i, name in enumerate(names)], got.stdout
+                for name, path in zip(fed, inputs):
+                    text = text.replace(name, path) if name != "-" else \
+                        text.replace("standard input", path).replace(",-\n", f",{path}\n")
+                assert (got.returncode, sorted(text.splitlines())) == (0, sorted(plain.stdout.splitlines())), \
+                    (words, text, plain.stdout, got.stderr)
+                for name in names:
+                    os.remove(name)
 
     def test_rotation(self):
         """The parts of a process are one; together they are what one file is."""
@@ -188,10 +371,7 @@ class Tests:
                 assert row[key] == overview[key], (file, key, row, overview)
             assert family["peak_bytes"] == row["peak_bytes"] and row["then_bytes"] == row["peak_bytes"]
             assert ("Estimates" in " ".join(family["notes"])) == (file == sample), family["notes"]
-        log = os.path.join(self.folder, "mtrace")
-        with open(log, "w", encoding="utf-8") as file:
-            file.write("= Start\n@ ./a:[0x1234] + 0x1000 0x20\n@ ./a:[0x1234] - 0x1000\n= End\n")
-        family = self.answer(null, log)["family"]
+        family = self.answer(null, self.log())["family"]
         assert "peak_bytes" not in family and len(family["processes"]) == 2, family
         assert all(row["then_bytes"] is row["start_ns"] is None for row in family["processes"])
 
@@ -215,7 +395,13 @@ class Tests:
         files = self.record("refusals", self.build.file("corpus/fork"))
         assert "is about one trace" in self.ask("leaks", *files, status=64).stderr
         assert "given twice" in self.ask(files[0], files[0], status=64).stderr
-        assert "standard input" in self.ask(files[0], "-", status=64).stderr
+        assert "about one trace" in self.ask("--by=function", *files, status=64).stderr
+        assert "about one trace" in self.ask("--at=end", *files, status=64).stderr
+        assert "not known" in self.ask("--from=1s", files[0], self.log(), status=64).stderr
+        late = self.ask("--from=1h", *files)
+        assert "after the last end" in late.stderr and "0 processes" in late.stdout, late
+        for word in ("--thread=99999", "--module=none", "--function=none"):
+            assert self.ask(word, *files).stderr.count(word) == 1
         assert "no section either" in self.ask("leeks", files[0], status=64).stderr
         empty = os.path.join(self.folder, "empty")
         with open(empty, "wb"):

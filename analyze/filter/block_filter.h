@@ -19,7 +19,7 @@
 
 /* Zero-initialised lets all pass. */
 struct block_filter_query {
-	uint64_t from_ms;             /* allocated then or later */
+	uint64_t from_ns;             /* allocated then or later */
 	const char *const *threads;   /* allocated by one of these: profile_rows.h */
 	const char *const *modules;   /* code of one of these is in the stack: profile_rows.h */
 	const char *const *functions; /* one of these is in the stack: patterns of fnmatch(3) */
@@ -33,7 +33,7 @@ struct block_filter_query {
 /* Whether the query asks for what frees must name their blocks for. */
 static inline bool block_filter_needs_identity(const struct block_filter_query *query)
 {
-	return query->from_ms || query->n_threads || query->n_lifetimes;
+	return query->from_ns || query->n_threads || query->n_lifetimes;
 }
 
 /* Allocations: calls in shares of sample_weight.h, and bytes. */
@@ -62,13 +62,13 @@ struct block_filter {
 
 /*
  * Reads the trace on `fd` from its present position to its end or its damage, and decides. `search_dirs` are those of
- * symbolize_create(). `jobs` threads decode. Events after `until_ms` don't count, but for `all`. The query must outlive
- * the filter. 0 or a negative enum mst_error.
+ * symbolize_create(). `jobs` threads decode. Events at `before_ns` and later don't count, but for `all`: the trace ends a
+ * millisecond before it; UINT64_MAX: where it ends. The query must outlive the filter. 0 or a negative enum mst_error.
  */
 struct block_filter_scan {
 	int fd;
 	unsigned jobs;
-	uint64_t until_ms;
+	uint64_t before_ns;
 	const char *const *search_dirs;
 	size_t n_search_dirs;
 };

@@ -24,7 +24,7 @@ struct block_lives {
 	struct observer observer;
 	const struct block_range *ranges;
 	size_t n_ranges;
-	uint64_t until_ms;
+	uint64_t before_ns;
 	bool ended;
 
 	struct block_map map; /* by block: its number in `origins` */
@@ -142,7 +142,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	struct mst_event e;
 	while (!l->ended && mst_cursor_next(&cursor, &e)) {
 		const uint64_t ns = e.time << shift;
-		l->ended = !chunk->initial && ns / NS_PER_MS > l->until_ms;
+		l->ended = !chunk->initial && ns >= l->before_ns;
 		if (!l->ended && !see_event(l, &e, ns, chunk->initial))
 			return MST_ERR_NOMEM;
 	}
@@ -159,7 +159,8 @@ static bool has_ended(struct observer *observer, const struct mst_reader *reader
 
 bool block_lives_end(struct block_lives *l, uint64_t end_ns)
 {
-	const uint64_t last_ns = l->until_ms < end_ns / NS_PER_MS ? l->until_ms * NS_PER_MS : end_ns;
+	const uint64_t cut_ns = l->before_ns > NS_PER_MS ? l->before_ns - NS_PER_MS : 0;
+	const uint64_t last_ns = end_ns < l->before_ns ? end_ns : cut_ns;
 	bool fine = true;
 	for (uint32_t i = 0; i < l->n && fine; i++) {
 		if (l->origins[i].index != UINT64_MAX)
@@ -170,7 +171,7 @@ bool block_lives_end(struct block_lives *l, uint64_t end_ns)
 
 /* ---- Life ---- */
 
-struct block_lives *block_lives_create(const struct block_range *ranges, size_t n, uint64_t until_ms)
+struct block_lives *block_lives_create(const struct block_range *ranges, size_t n, uint64_t before_ns)
 {
 	static const struct observer_impl impl = { .chunk = see_chunk, .sums_suffice = has_ended };
 	struct block_lives *l = calloc(1, sizeof(*l));
@@ -182,7 +183,7 @@ struct block_lives *block_lives_create(const struct block_range *ranges, size_t 
 	};
 	l->ranges = ranges;
 	l->n_ranges = n;
-	l->until_ms = until_ms;
+	l->before_ns = before_ns;
 	return l;
 }
 

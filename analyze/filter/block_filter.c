@@ -12,8 +12,6 @@
 #include "replay.h"
 #include "sample_weight.h"
 
-#define NS_PER_MS 1000000u
-
 /* ---- Stacks ---- */
 
 /* What decides about the stacks of a trace. */
@@ -237,7 +235,7 @@ int block_filter_create(struct block_filter **filter, const struct block_filter_
 		return MST_ERR_NOMEM;
 	f->any = f->by_block || query->n_modules || query->n_functions || query->n_sizes;
 	if (query->n_lifetimes &&
-	    !(f->lives = block_lives_create(query->lifetimes, query->n_lifetimes, scan->until_ms)))
+	    !(f->lives = block_lives_create(query->lifetimes, query->n_lifetimes, scan->before_ns)))
 		return MST_ERR_NOMEM;
 	int err = mst_reader_create(&reader, scan->fd);
 	if (err == 0)
@@ -263,7 +261,7 @@ void block_filter_destroy(struct block_filter *f)
 static bool call_passes(const struct block_filter *f, uint32_t kind, uint32_t thread, uint64_t time)
 {
 	return block_filter_kind(f, kind) && (!f->threads || (thread < f->n_threads && f->threads[thread])) &&
-	       (time << f->time_shift) / NS_PER_MS >= f->query->from_ms;
+	       (time << f->time_shift) >= f->query->from_ns;
 }
 
 bool block_filter_block(const struct block_filter *f, uint32_t kind, uint32_t thread, uint64_t time,
@@ -348,7 +346,7 @@ bool block_filter_skips(const struct block_filter *f, const struct mst_reader *r
 {
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
-	const bool early = (chunk->last_time << f->time_shift) / NS_PER_MS < f->query->from_ms;
+	const bool early = (chunk->last_time << f->time_shift) < f->query->from_ns;
 	if (f->lives || f->again || chunk->initial || chunk->sp_changes_size)
 		return false;
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {

@@ -19,8 +19,11 @@ struct block_range {
 
 struct block_lives;
 
-/* Events after `until_ms` don't count. The ranges must outlive it. NULL: no memory. */
-struct block_lives *block_lives_create(const struct block_range *ranges, size_t n, uint64_t until_ms);
+/*
+ * Events at `before_ns` and later don't count: all ends a millisecond before it. UINT64_MAX: all count. The ranges must
+ * outlive it. NULL: no memory.
+ */
+struct block_lives *block_lives_create(const struct block_range *ranges, size_t n, uint64_t before_ns);
 void block_lives_destroy(struct block_lives *lives); /* NULL is allowed */
 
 struct observer *block_lives_observer(struct block_lives *lives);
