@@ -474,6 +474,7 @@ class Filter:
         lives, chains, kept, left = self.lives_of(events), {}, set(), []
         for event in events:
             if event['type'] not in ('alloc', 'free', 'resize'):
+                left += [event] if not self.lifetimes and self.passes(event, None) else []
                 continue
             old = event['type'] != 'alloc' and event['old_block'] in kept
             first = chains.pop(event['old_block'], None) if event['type'] != 'alloc' else event['block']

@@ -3,7 +3,8 @@
 """Every figure of `msreport savings` is that of a model which follows the rules of msreport(1), "SAVINGS", over random
 programs full of loops: buffers that grow, blocks that come one at a time, pools, and large blocks that go after a peak.
 
-What the peak would have been is computed by going through all events again, once for each set of sites.
+What the peak would have been is computed by going through all events again, once for each set of sites. Each program is
+asked about twice, the second time with random filters.
 
   savings_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
@@ -18,7 +19,7 @@ from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
 from harness import run_tries    # noqa: E402
-from report_model import Bench, Model, Script, Timeline, same, same_rows, values    # noqa: E402
+from report_model import Bench, Filter, Model, Script, Timeline, same, same_rows, values    # noqa: E402
 
 LADDER, FREES, SOON, LOOP, LOCAL = 3, 4, 1000, 10, 4096
 LEAST_BYTES, LEAST_CALLS, LEAST_POOL = 65536, 100, 1000
@@ -257,7 +258,7 @@ class Peak:
     """The first moment of the most live bytes, and what goes soon after it."""
 
     def __init__(self, events):
-        self.live, self.births = {}, {}         # by block: (stack, size); its number among all
+        self.live, self.births, self.blocks = {}, {}, {}    # by block: (stack, size); its number among all
         total = self.bytes = self.calls = self.place = 0
         calls = 0
         for i, event in enumerate(events):
@@ -356,7 +357,7 @@ def compare_suggestions(section, events, paths, model, peak):
 def compare_peaks(section, events, paths, peak, timeline):
     """Each peak is exact for the stacks that are named, which are the largest at the highest moment of what is left."""
     stacks = {id_of(path): stack for stack, path in paths.items() if path}
-    at_peak, removed, rows = peak.by_stack(), [], section['lower_peak']
+    at_peak, removed, rows = peak.by_stack(), [], section.get('lower_peak', [])
     levels = {stack: [*series, at_peak[stack]] for stack, series in timeline.series.items()}
     left = [*timeline.levels, peak.bytes]
     for row in rows:
@@ -372,17 +373,39 @@ def compare_peaks(section, events, paths, peak, timeline):
         same(key, section.get(key), needed)
 
 
+def compare_savings(bench, events, paths, timeline_of, words=()):
+    """What the words ask for with the model of its events. Returns the timeline."""
+    section = bench.ask('savings', '--by=stack', *words)['savings']
+    model, peak = Model(events, 0), Peak(events)
+    same('facts', (section['calls'], section['bytes'], section['peak_bytes']), (model.calls, model.bytes, peak.bytes))
+    compare_suggestions(section, events, paths, model, peak)
+    timeline = timeline_of(model, bench.ask('overview', *words)['overview']['duration_ns'])
+    compare_peaks(section, events, paths, peak, timeline)
+    return timeline
+
+
+def by_nothing(event):
+    """A realloc whose new block doesn't pass frees the old one; no stack is known to do so."""
+    return {**event, 'stack': None} if event['type'] == 'free' and event['operation'].startswith('realloc') else event
+
+
+def compare_filtered(bench, rng, events, stacks, paths, end_ns):
+    chosen = Filter(rng, events, stacks, end_ns)
+
+    def timeline_of(model, _):
+        begin, end = chosen.extent()
+        return Timeline(model, end, begin)
+    compare_savings(bench, [by_nothing(event) for event in chosen.apply(events)], paths, timeline_of, chosen.words)
+
+
 def try_once(bench, seed):
     rng = random.Random(seed)
     Loops(rng).write(bench.folder / 'script')
     subprocess.run([bench.script2trace, bench.folder / 'script', bench.trace], check=True)
-    events = [{**event, 'event': i} for i, event in enumerate(bench.table('ndjson'))]
-    paths = {row['stack']: row['path'].split(';') if row['path'] else [] for row in bench.table('ndjson-stacks')}
-    section = bench.ask('savings', '--by=stack')['savings']
-    model, peak = Model(events, 0), Peak(events)
-    same('facts', (section['calls'], section['bytes'], section['peak_bytes']), (model.calls, model.bytes, peak.bytes))
-    compare_suggestions(section, events, paths, model, peak)
-    compare_peaks(section, events, paths, peak, Timeline(model, bench.ask('overview')['overview']['duration_ns']))
+    events, stacks = bench.table('ndjson'), bench.table('ndjson-stacks')
+    paths = {row['stack']: row['path'].split(';') if row['path'] else [] for row in stacks}
+    timeline = compare_savings(bench, events, paths, Timeline)
+    compare_filtered(bench, rng, events, stacks, paths, timeline.end)
 
 
 def main():
