@@ -5,7 +5,8 @@
  *
  * The answer is what msreport says of the function of that name (tests/cli/planted.py): cache is bounded, leak grows, load
  * is a step that comes back, ladder a chain of reallocs, hoist temporary, batch a sawtooth, table lives until the exit,
- * start_up once; mismatch frees what new[] gave, and consume what another thread allocated. work() has no fault.
+ * start_up once; keep() has a leak and a cache that hides it, so it
+ * is mixed; mismatch frees what new[] gave, and consume what another thread allocated. work() has no fault.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -57,6 +58,34 @@ static void leak(int round)
 		if (!record)
 			put(places, 16, block);
 	}
+}
+
+/* Two stacks of one site, of which one grows. */
+__attribute__((noinline)) static void *keep(size_t size)
+{
+	return malloc(size);
+}
+
+__attribute__((noinline)) static void remember()
+{
+	static void *places[100];
+	for (int i = 0; i < 20; i++)
+		put(places, 100, keep(1 + pick(10000)));
+}
+
+__attribute__((noinline)) static void forget()
+{
+	static void **last;
+	void **block = static_cast<void **>(keep(250));
+	*block = last;
+	last = block;
+}
+
+static void shared(int round)
+{
+	remember();
+	if (round % 4 == 0)
+		forget();
 }
 
 static void load(int round)
@@ -163,10 +192,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*plant)(int round);
-	} faults[] = { { "cache", cache },    { "leak", leak },         { "load", load },
-		       { "ladder", ladder },  { "hoist", hoist },       { "batch", batch },
-		       { "table", table },    { "start_up", start_up }, { "mismatch", mismatch },
-		       { "produce", produce } };
+	} faults[] = { { "cache", cache },       { "leak", leak },      { "shared", shared },
+		       { "load", load },         { "ladder", ladder },  { "hoist", hoist },
+		       { "batch", batch },       { "table", table },    { "start_up", start_up },
+		       { "mismatch", mismatch }, { "produce", produce } };
 	void (*plant)(int) = nullptr;
 	for (auto &fault : faults)
 		if (argc > 1 && strcmp(argv[1], fault.name) == 0)

@@ -7,10 +7,10 @@
 #include <time.h>
 
 #include "figures.h"
+#include "growers.h"
 #include "report.h"
 #include "steps.h"
 #include "thousands.h"
-#include "trends.h"
 
 enum { ROWS = 3, WIDTH = 80, LINES = 23 }; /* a screen, but for the next prompt */
 
@@ -151,12 +151,17 @@ static const struct answer_column columns[] = {
 	REPORT_GROUP_COLUMNS,
 };
 
-static const struct answer_column growth_columns[] = {
-	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },
-	REPORT_GROUP_COLUMNS,
-};
+/* clang-format off */
+#define GROWTH_COLUMNS(verdict_where)                                            \
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },                   \
+	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_EVERYWHERE },     \
+	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },                   \
+	{ "verdict", "verdict", ANSWER_TEXT, verdict_where },                    \
+	REPORT_GROUP_COLUMNS
+/* clang-format on */
+
+static const struct answer_column growth_columns[] = { GROWTH_COLUMNS(ANSWER_DATA) };
+static const struct answer_column mixed_columns[] = { GROWTH_COLUMNS(ANSWER_EVERYWHERE) };
 
 static const struct answer_column churn_columns[] = {
 	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
@@ -189,48 +194,21 @@ static void write_largest(struct report *r, struct groups *groups, const char *k
 	}
 }
 
-/* ---- Growth ---- */
-
-struct grower {
-	uint32_t group;
-	struct judgement judgement;
-};
-
-/* The groups that grow, the fastest first: at most ROWS. `groups` are sorted by what is live at the end. */
-static uint32_t find_growers(struct report *r, const struct groups *groups, struct trends *trends,
-			     struct grower growers[ROWS])
+static void write_growers(struct report *r, const struct grower *growers, uint32_t n)
 {
-	uint32_t n = 0;
-	r->no_memory |= !trends_follow(trends, r, groups);
-	for (uint32_t i = 0; i < trends->n && !r->no_memory; i++) {
-		struct grower g = { .group = i };
-		r->no_memory |= !trends_judge(trends, r, i, &g.judgement);
-		if (g.judgement.verdict != VERDICT_GROWING)
-			continue;
-		uint32_t at = n < ROWS ? n++ : ROWS;
-		for (; at > 0 && growers[at - 1].judgement.slope < g.judgement.slope; at--) {
-			if (at < ROWS)
-				growers[at] = growers[at - 1];
-		}
-		if (at < ROWS)
-			growers[at] = g;
-	}
-	return n;
-}
-
-static void write_growers(struct report *r, const struct groups *groups, const struct grower *growers,
-			  uint32_t n)
-{
+	bool mixed = false;
 	if (n == 0)
 		return;
-	answer_table(r->answer, "growth", "What grows", growth_columns,
+	for (uint32_t i = 0; i < n; i++)
+		mixed |= growers[i].mixed;
+	answer_table(r->answer, "growth", "What grows", mixed ? mixed_columns : growth_columns,
 		     sizeof(growth_columns) / sizeof(*growth_columns));
 	for (uint32_t i = 0; i < n; i++) {
-		const struct group *g = &groups->items[growers[i].group];
 		answer_number(r->answer, growers[i].judgement.bytes);
 		answer_number(r->answer, (uint64_t)(growers[i].judgement.slope * 60));
 		answer_number(r->answer, growers[i].judgement.since_ns);
-		report_name_group(r, g, BY_SITE);
+		answer_text(r->answer, growers[i].mixed ? "mixed" : verdict_names[VERDICT_GROWING]);
+		report_name_group(r, &growers[i].group, BY_SITE);
 	}
 }
 
@@ -244,14 +222,13 @@ static const char *function_of(struct report *r, const struct group *g)
 	return site && site->call != MST_NONE ? call_sites_at(r->calls, site->call)->function : "one site";
 }
 
-static void note_growth(struct report *r, const struct groups *groups, const struct grower *growers,
-			uint32_t n, uint64_t peak)
+static void note_growth(struct report *r, const struct grower *growers, uint32_t n, uint64_t peak)
 {
 	char bytes[FIGURE_SIZE], since[FIGURE_SIZE];
 	if (n && growers[0].judgement.slope * (double)(r->end_ns - growers[0].judgement.since_ns) / 1e9 >=
 			 WORTH_A_SENTENCE * (double)peak)
-		answer_note(r->answer, "%.60s grows by %s a minute since %s.",
-			    function_of(r, &groups->items[growers[0].group]),
+		answer_note(r->answer, "%s%.60s grows by %s a minute since %s.",
+			    growers[0].mixed ? "A part of " : "", function_of(r, &growers[0].group),
 			    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), r->query->si),
 			    figure_time(since, growers[0].judgement.since_ns));
 }
@@ -284,7 +261,6 @@ static void write_overview(struct report *r)
 {
 	const struct report_totals totals = report_totals(r, r->profile);
 	struct groups groups;
-	struct trends trends = { 0 };
 	struct grower growers[ROWS];
 	answer_section(r->answer, "overview", NULL);
 	write_command(r);
@@ -296,14 +272,13 @@ static void write_overview(struct report *r)
 		write_largest(r, &groups, "peak_sites", "What holds the peak", ORDER_THEN, totals.then_bytes);
 		write_largest(r, &groups, "end_sites", "What is left at the end", ORDER_END,
 			      totals.end_bytes);
-		const uint32_t n = find_growers(r, &groups, &trends, growers);
-		write_growers(r, &groups, growers, n);
-		note_growth(r, &groups, growers, n, totals.then_bytes);
+		const uint32_t n = growers_find(r, &groups, growers, ROWS);
+		write_growers(r, growers, n);
+		note_growth(r, growers, n, totals.then_bytes);
 		write_largest(r, &groups, "churn_sites", "What churns", ORDER_CALLS, totals.calls);
 		note_concentration(r, &groups, totals.then_bytes);
 	}
 	note_next(r);
-	trends_finish(&trends);
 	groups_finish(&groups);
 }
 

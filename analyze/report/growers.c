@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "growers.h"
+
+#include <stdlib.h>
+
+#include "report.h"
+#include "trends.h"
+
+#define WORTH_A_LOOK .01 /* of all live bytes: what a stack has */
+
+/* Of a site: what its stacks that grow come to. */
+struct growing_stacks {
+	uint64_t bytes, since_ns;
+	double slope;
+	uint32_t fastest;
+	double fastest_slope; /* 0: none grows */
+};
+
+/* ---- Stacks ---- */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Marks with MST_NONE the stacks that are worth a look: of a site with several stacks, and with enough bytes at the end
+ * or at the peak. NULL: no memory.
+ */
+static uint32_t *choose_stacks(const struct report *r, const struct groups *sites, const uint32_t *site_of,
+			       uint32_t n_stacks)
+{
+	const struct report_totals t = report_totals(r, r->profile);
+	const double least = WORTH_A_LOOK * (double)larger(t.end_bytes, t.then_bytes);
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(r->reader, &n_kinds);
+	uint64_t *bytes = calloc(n_stacks + (size_t)1, sizeof(*bytes));
+	uint32_t *stacks_of = calloc(sites->n + (size_t)1, sizeof(*stacks_of));
+	uint32_t *left_out = calloc(n_stacks + (size_t)1, sizeof(*left_out));
+	struct profile_row row;
+	if (bytes && stacks_of && left_out) {
+		for (size_t i = 0; profile_row(r->profile, i, &row); i++) {
+			const struct mst_kind *kind = &kinds[row.kind];
+			bytes[kind->stack] += larger(row.at_end, row.inuse) * kind->size;
+		}
+		for (uint32_t i = 0; i < n_stacks; i++)
+			stacks_of[site_of[i] < sites->n ? site_of[i] : sites->n] += bytes[i] != 0;
+		for (uint32_t i = 0; i < n_stacks; i++) {
+			if (site_of[i] < sites->n && stacks_of[site_of[i]] > 1 && (double)bytes[i] >= least)
+				left_out[i] = MST_NONE;
+		}
+	} else {
+		free(left_out);
+		left_out = NULL;
+	}
+	free(bytes);
+	free(stacks_of);
+	return left_out;
+}
+
+/* Adds each stack that grows to its site. False: no memory. */
+static bool judge_stacks(struct report *r, const struct groups *stacks, const uint32_t *site_of,
+			 struct growing_stacks *sites)
+{
+	struct trends trends = { 0 };
+	bool fine = trends_follow(&trends, r, stacks);
+	for (uint32_t i = 0; i < trends.n && fine; i++) {
+		struct judgement j;
+		fine = trends_judge(&trends, r, i, &j);
+		if (!fine || j.verdict != VERDICT_GROWING)
+			continue;
+		struct growing_stacks *s = &sites[site_of[stacks->items[i].stack]];
+		s->since_ns = s->fastest_slope && s->since_ns < j.since_ns ? s->since_ns : j.since_ns;
+		s->bytes += j.bytes;
+		s->slope += j.slope;
+		if (j.slope > s->fastest_slope) {
+			s->fastest_slope = j.slope;
+			s->fastest = stacks->items[i].stack;
+		}
+	}
+	trends_finish(&trends);
+	return fine;
+}
+
+/* By site; NULL: no memory. */
+static struct growing_stacks *find_growing_stacks(struct report *r, const struct groups *sites)
+{
+	uint32_t n_stacks = 0;
+	struct groups stacks = { 0 };
+	struct growing_stacks *found = calloc(sites->n + (size_t)1, sizeof(*found));
+	uint32_t *site_of = groups_of_stacks(sites, r->reader, r->sites, sites->n, &n_stacks);
+	uint32_t *left_out = site_of ? choose_stacks(r, sites, site_of, n_stacks) : NULL;
+	const bool fine = found && left_out &&
+			  groups_collect(&stacks, r->reader, r->profile, r->sites, BY_STACK, left_out) &&
+			  judge_stacks(r, &stacks, site_of, found);
+	groups_finish(&stacks);
+	free(site_of);
+	free(left_out);
+	if (fine)
+		return found;
+	free(found);
+	return NULL;
+}
+
+/* ---- Sites ---- */
+
+/* Whether the site grows. `g` has the verdict on the sum of its stacks. */
+static bool settle(struct grower *g, const struct growing_stacks *s)
+{
+	const bool grows = g->judgement.verdict == VERDICT_GROWING;
+	g->mixed = s->fastest_slope > 0 && (!grows || s->bytes <= g->judgement.bytes / 2);
+	if (!g->mixed)
+		return grows;
+	g->group.stack = s->fastest;
+	g->judgement = (struct judgement){
+		.verdict = VERDICT_GROWING,
+		.slope = s->slope,
+		.since_ns = s->since_ns,
+		.bytes = s->bytes,
+	};
+	return true;
+}
+
+/* Keeps the fastest ones in order. Returns their new number. */
+static uint32_t keep(struct grower *growers, uint32_t n, uint32_t most, const struct grower *g)
+{
+	uint32_t at = n < most ? n++ : most;
+	for (; at > 0 && growers[at - 1].judgement.slope < g->judgement.slope; at--) {
+		if (at < most)
+			growers[at] = growers[at - 1];
+	}
+	if (at < most)
+		growers[at] = *g;
+	return n;
+}
+
+uint32_t growers_find(struct report *r, const struct groups *groups, struct grower *growers, uint32_t most)
+{
+	struct trends trends = { 0 };
+	struct growing_stacks *stacks = find_growing_stacks(r, groups);
+	uint32_t n = 0;
+	r->no_memory |= !stacks || !trends_follow(&trends, r, groups);
+	for (uint32_t i = 0; i < trends.n && !r->no_memory; i++) {
+		struct grower g = { .group = groups->items[i] };
+		r->no_memory |= !trends_judge(&trends, r, i, &g.judgement);
+		if (settle(&g, &stacks[i]))
+			n = keep(growers, n, most, &g);
+	}
+	trends_finish(&trends);
+	free(stacks);
+	return r->no_memory ? 0 : n;
+}
