@@ -3,7 +3,7 @@
 import { callColumn, figure, shareBar, shareColumn, verdictTag, view } from "./cells.js";
 import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
-import { livesOf, nodesOfId, nodesOfSite } from "./groups.js";
+import { nodesOfId, nodesOfSite } from "./groups.js";
 import { callersText, finder, siteOf } from "./names.js";
 import { rangeText, sumsOf } from "./range.js";
 import { bandOf, spark } from "./spark.js";
@@ -63,10 +63,9 @@ function lifeColumn(model) {
 		title: "Live over the run",
 		width: 7.5,
 		fixed: true,
+		late: true,
 		cell: (row) =>
-			row.nodes.length
-				? spark((row.life ??= livesOf(model).ofAll(row.nodes, true)), model.border)
-				: h("span", { class: "soft" }, "–"),
+			row.nodes.length ? spark(model.lifeOfAll(row.nodes), model.border) : h("span", { class: "soft" }, "–"),
 	};
 }
 

@@ -10,10 +10,12 @@
 //   of                       by node of the model: the box to which its own figures belong
 //   firstChild, children     children of b: children[firstChild[b] … firstChild[b + 1] - 1]
 
-const MOST_BOXES = 200000; // inverted trees of deep recursions end here; sums stay exact
+const MOST_BOXES = 200000; // inverted trees end here: the smallest stacks lack callers, sums stay exact
 const KEPT = 4;
+const WEIGHTS = ["peak", "end", "allocated", "calls"];
 const groups = new WeakMap(),
-	trees = new WeakMap();
+	trees = new WeakMap(),
+	weighed = new WeakMap();
 
 // Frames of the same function and module are one group: names, places and search are looked up by group.
 export function groupsOf(model) {
@@ -69,17 +71,26 @@ export function callTree(model, { inverted = false, fold = false, hidden = [] })
 	return tree;
 }
 
-// Grows arrays of boxes; a child is found by its parent and group.
+// Grows arrays of boxes; a child is found by its parent and group, in a hash table of box numbers (0: free).
 function grower(most) {
 	let room = 1024;
+	let table = new Uint32Array(2 * room);
 	let parent = new Int32Array(room),
 		group = new Int32Array(room),
 		depth = new Uint16Array(room);
 	let node = new Int32Array(room),
 		leaf = new Int32Array(room);
-	const known = new Map();
 	let count = 1;
 	parent[0] = group[0] = node[0] = leaf[0] = -1;
+
+	// Where the table has a child or would have it.
+	function placeOf(box, g) {
+		const last = table.length - 1;
+		let at = (Math.imul(box, 0x9e3779b1) ^ Math.imul(g, 0x85ebca6b)) >>> 0;
+		at = (at ^ (at >>> 15)) & last;
+		while (table[at] && (parent[table[at]] !== box || group[table[at]] !== g)) at = (at + 1) & last;
+		return at;
+	}
 
 	function more() {
 		room *= 2;
@@ -89,24 +100,24 @@ function grower(most) {
 			return b;
 		};
 		[parent, group, depth, node, leaf] = [parent, group, depth, node, leaf].map(longer);
+		table = new Uint32Array(2 * room);
+		for (let b = 1; b < count; b++) table[placeOf(parent[b], group[b])] = b;
 	}
 	return {
-		child(box, g, groupCount, ofNode, ofLeaf) {
-			const key = box * (groupCount + 1) + g;
-			let found = known.get(key);
-			if (found === undefined) {
-				if (count >= most || depth[box] === 0xffff) return box;
-				if (count === room) more();
-				found = count++;
-				known.set(key, found);
-				parent[found] = box;
-				group[found] = g;
-				depth[found] = depth[box] + 1;
-				node[found] = ofNode;
-				leaf[found] = ofLeaf;
-			}
-			return found;
+		child(box, g, ofNode, ofLeaf) {
+			const found = table[placeOf(box, g)];
+			if (found) return found;
+			if (count >= most || depth[box] === 0xffff) return box;
+			if (count === room) more();
+			parent[count] = box;
+			group[count] = g;
+			depth[count] = depth[box] + 1;
+			node[count] = ofNode;
+			leaf[count] = ofLeaf;
+			table[placeOf(box, g)] = count;
+			return count++;
 		},
+		find: (box, g) => table[placeOf(box, g)],
 		done(of) {
 			const cut = (a) => a.slice(0, count);
 			return withChildren({
@@ -146,7 +157,7 @@ function fromMain(model, hidden) {
 	for (let n = 0; n < model.nodeCount; n++) {
 		const above = model.parent[n] < 0 ? 0 : of[model.parent[n]];
 		const folded = !model.rest[n] && hidden[model.frame[n]];
-		of[n] = folded ? above : grown.child(above, groupOf(model, g, n), g.count, n, n);
+		of[n] = folded ? above : grown.child(above, groupOf(model, g, n), n, n);
 	}
 	return grown.done(of);
 }
@@ -155,15 +166,61 @@ function fromWithin(model, hidden) {
 	const g = groupsOf(model),
 		grown = grower(MOST_BOXES),
 		of = new Int32Array(model.nodeCount);
-	for (let n = 0; n < model.nodeCount; n++) {
-		let box = 0;
-		for (let up = n; up >= 0; up = model.parent[up])
-			if (model.rest[up] || !hidden[model.frame[up]])
-				box = grown.child(box, groupOf(model, g, up), g.count, up, n);
-		// A stack of hidden functions alone keeps its innermost one.
-		of[n] = box || grown.child(0, groupOf(model, g, n), g.count, n, n);
+	const stacks = byWeight(model),
+		own = new Uint8Array(model.nodeCount);
+	for (const n of stacks) {
+		own[n] = 1;
+		let up = shownCall(model, hidden, n),
+			box = grown.child(0, groupOf(model, g, up), up, n);
+		while ((up = model.parent[up]) >= 0)
+			if (model.rest[up] || !hidden[model.frame[up]]) box = grown.child(box, groupOf(model, g, up), up, n);
+		of[n] = box;
 	}
+	for (let n = 0; n < model.nodeCount; n++) if (!own[n]) of[n] = grown.find(0, groupOf(model, g, n));
 	return grown.done(of);
+}
+
+// The nodes with figures of their own, those first that have most of anything.
+function byWeight(model) {
+	let nodes = weighed.get(model);
+	if (nodes) return nodes;
+	const { first, initialBytes, initialBlocks } = model.cells,
+		weight = new Float64Array(model.nodeCount);
+	for (const metric of WEIGHTS) {
+		const values = model.self(metric),
+			total = model.total(values) || 1;
+		for (let n = 0; n < weight.length; n++) weight[n] += values[n] / total;
+	}
+	nodes = Uint32Array.from(weight.keys())
+		.filter((n) => first[n + 1] > first[n] || initialBytes[n] || initialBlocks[n])
+		.sort((a, b) => weight[b] - weight[a] || a - b);
+	weighed.set(model, nodes);
+	return nodes;
+}
+
+// The innermost call of a stack that isn't hidden; a stack of hidden ones alone keeps its innermost.
+function shownCall(model, hidden, n) {
+	let up = n;
+	while (up >= 0 && !model.rest[up] && hidden[model.frame[up]]) up = model.parent[up];
+	return up < 0 ? n : up;
+}
+
+// Allocating functions, the first boxes of an inverted tree, without that tree: of each {sum, node, most}, where node
+// is the stack with the largest part, and call its shown call. The largest come first.
+export function allocators(model, { fold = false, hidden = [] }, values) {
+	const g = groupsOf(model),
+		flags = hiddenFrames(model, fold, hidden),
+		found = new Map();
+	for (let n = 0; n < model.nodeCount; n++) {
+		if (!values[n]) continue;
+		const call = shownCall(model, flags, n),
+			group = groupOf(model, g, call);
+		let each = found.get(group);
+		if (!each) found.set(group, (each = { sum: 0, most: -Infinity }));
+		each.sum += values[n];
+		if (values[n] > each.most) Object.assign(each, { most: values[n], node: n, call });
+	}
+	return [...found.values()].filter(({ sum }) => sum > 0).sort((a, b) => b.sum - a.sum);
 }
 
 // Sums by box: its own and, inclusive, with all below it.

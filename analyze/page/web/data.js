@@ -173,11 +173,12 @@ function addNodes(model, reader) {
 		model.frame[i] = frame ? frame - 1 : 0;
 	}
 	model.others = reader.column(new Uint32Array(n));
-	const ids = reader.raw(8 * n);
+	const ids = new DataView(reader.raw(8 * n).slice().buffer); // a part of the whole data would keep all of it
 	model.stackId = (node) => {
-		let id = "";
-		for (let i = 7; i >= 0; i--) id += ids[8 * node + i].toString(16).padStart(2, "0");
-		return id === "0000000000000000" ? "" : id;
+		const low = ids.getUint32(8 * node, true),
+			high = ids.getUint32(8 * node + 4, true),
+			hex = (word) => word.toString(16).padStart(8, "0");
+		return low || high ? hex(high) + hex(low) : "";
 	};
 	model.depth = new Uint32Array(n);
 	for (let i = 0; i < n; i++) model.depth[i] = model.parent[i] < 0 ? 0 : model.depth[model.parent[i]] + 1;
@@ -266,9 +267,19 @@ function addCells(model, reader, scale) {
 		netBlocks = sums(signed, scale);
 	const highBytes = signed(new Float64Array(n)),
 		highBlocks = signed(new Float64Array(n)).map((blocks) => blocks / scale);
-	model.cells = { first, bucket, cameBytes, cameBlocks, netBytes, netBlocks, highBytes, highBlocks };
-	model.cells.initialBytes = initialBytes;
-	model.cells.initialBlocks = initialBlocks;
+	const columns = { cameBytes, cameBlocks, netBytes, netBlocks, highBytes, highBlocks };
+	model.cells = { first, bucket, ...narrow(columns), initialBytes, initialBlocks };
+}
+
+// Columns as integers of half the size, where all values allow it.
+function narrow(columns) {
+	const fits = (value) => value === (value | 0);
+	return Object.fromEntries(
+		Object.entries(columns).map(([name, values]) => [
+			name,
+			values.every(fits) ? Int32Array.from(values) : values,
+		]),
+	);
 }
 
 function firsts(reader, n) {
@@ -300,7 +311,7 @@ function addPairs(model, reader, scale) {
 		groupAt[border] = group + (border > from ? (border - from) / (to - from) : 0);
 	}
 	groupAt[model.bucketCount] = begins.length + 1;
-	model.pairs = { first, birth, death, bytes, blocks, groupAt, groups: begins.length };
+	model.pairs = { first, birth, death, ...narrow({ bytes, blocks }), groupAt, groups: begins.length };
 	model.pairsExact = (a, b) => Number.isInteger(groupAt[a]) && Number.isInteger(groupAt[b]);
 }
 
@@ -310,7 +321,7 @@ function addFacts(model, reader, texts) {
 	const size = () => column().map((size) => (size ? size - 1 : NaN));
 	const facts = (model.facts = { least: size(), most: size() });
 	const verdicts = Array.from({ length: reader.number() }, () => texts[reader.number()]),
-		ofNodes = reader.raw(n);
+		ofNodes = reader.raw(n).slice();
 	model.verdictOf = (node) => (ofNodes[node] ? verdicts[ofNodes[node]] : "");
 	const names = ["freed", "temporary", "resized", "moved", "copied"],
 		quantiles = ["calls50", "bytes50", "ns50", "calls99", "bytes99", "ns99"];
@@ -475,7 +486,12 @@ function addSums(model) {
 			if (model.parent[node] >= 0) sums[model.parent[node]] += sums[node];
 		return sums;
 	};
-	model.total = (self) => self.reduce((sum, value) => sum + value, 0);
+	model.total = (self) => {
+		let sum = 0;
+		for (let node = 0; node < self.length; node++) sum += self[node];
+		return sum;
+	};
+	model.totalOf = totals(model, kinds);
 	// The live bytes of several nodes at each border.
 	model.lifeOfAll = (nodes) => {
 		const life = new Float64Array(model.bucketCount + 1),
@@ -492,6 +508,60 @@ function addSums(model) {
 		return life;
 	};
 	model.lifeOf = (node) => model.lifeOfAll([node]);
+}
+
+// Sums over all nodes that follow from the borders alone: a brush costs no pass over the nodes for them. Of all other
+// metrics, totalOf() is null.
+function totals(model, { Bytes, Blocks }) {
+	const once = (make) => {
+		let made = null;
+		return () => (made ??= make());
+	};
+	const atBorders = (sums, initial) =>
+		once(() => prefixSums(model, sums, initial ? model.total(initial) : 0));
+	const live = atBorders(Bytes.net, Bytes.initial),
+		liveBlocks = atBorders(Blocks.net, Blocks.initial),
+		came = atBorders(Bytes.came, null),
+		calls = atBorders(Blocks.came, null),
+		pairs = once(() => pairSums(model));
+	const known = {
+		live: (a, b) => live()[b],
+		liveBlocks: (a, b) => liveBlocks()[b],
+		allocated: (a, b) => came()[b] - came()[a],
+		calls: (a, b) => calls()[b] - calls()[a],
+		kept(a, b) {
+			if (!model.hasPairs || !model.pairsExact(a, b)) return null;
+			const { groupAt, groups } = model.pairs,
+				sums = pairs(),
+				from = groupAt[a],
+				to = groupAt[b];
+			let left = 0;
+			for (let birth = 0; birth < from; birth++)
+				for (let death = from; death < to; death++) left += sums[birth * (groups + 1) + death];
+			return live()[b] - live()[a] + left;
+		},
+	};
+	return (metric, a, b) => known[metric]?.(a, b) ?? null;
+}
+
+// Of all nodes at each border: `before`, and the sums up to there.
+function prefixSums(model, sums, before) {
+	const { first, bucket } = model.cells,
+		at = new Float64Array(model.bucketCount + 1);
+	at[0] = before;
+	for (let node = 0; node < model.nodeCount; node++)
+		for (let i = first[node], last = 0; i < first[node + 1]; last = sums[i++])
+			at[bucket[i] + 1] += sums[i] - last;
+	for (let border = 1; border < at.length; border++) at[border] += at[border - 1];
+	return at;
+}
+
+// Bytes of the pairs of all nodes, by groups of birth and death.
+function pairSums(model) {
+	const { birth, death, bytes, groups } = model.pairs,
+		sums = new Float64Array((groups + 1) * (groups + 1));
+	for (let i = 0; i < bytes.length; i++) sums[birth[i] * (groups + 1) + death[i]] += bytes[i];
+	return sums;
 }
 
 // The part of a group, [group, group + 1), that lies in [from, to).

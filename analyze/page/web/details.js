@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is known of the selected call: figures of the range, its life, sizes, lifetimes, callers and callees. Without a
 // selection: the largest functions of the range.
-import { boxSums, boxTitle, callTree, nodeName, place, stackOf, stackText } from "./calls.js";
+import { allocators, boxSums, callTree, nodeName, place, stackOf, stackText } from "./calls.js";
 import { fill, h, svg } from "./dom.js";
 import { selfOf, shownMetric } from "./figures.js";
 import { threadName } from "./palette.js";
@@ -37,11 +37,9 @@ export function details(model, state) {
 	/* ---- No selection ---- */
 	function largest(now) {
 		const shown = shownMetric(now),
-			tree = callTree(model, { inverted: true, fold: now.fold, hidden: now.hidden });
-		const { all } = boxSums(tree, selfOf(model, shown.id, now.from, now.until));
-		const tops = Array.from(tree.children.subarray(tree.firstChild[0], tree.firstChild[1]))
-			.filter((b) => all[b] > 0)
-			.sort((a, b) => all[b] - all[a]);
+			values = selfOf(model, shown.id, now.from, now.until),
+			tops = allocators(model, now, values),
+			total = model.total(values);
 		return [
 			h("h2", {}, now.from === now.until ? "Largest at this moment" : "Largest in the range"),
 			h("p", { class: "soft" }, shown.noun),
@@ -50,13 +48,13 @@ export function details(model, state) {
 				{ class: "stack", style: { "margin-top": "8px" } },
 				tops
 					.slice(0, MOST)
-					.map((b) =>
+					.map(({ sum, node, call }) =>
 						item(
-							tree.node[b],
-							figure(shown, all[b], all[0]),
-							all[b] / all[0],
-							heaviest(tree, all, b),
-							boxTitle(model, tree, b),
+							call,
+							figure(shown, sum, total),
+							sum / total,
+							node,
+							model.rest[call] ? "others" : nodeName(model, call),
 						),
 					),
 			),
@@ -67,18 +65,6 @@ export function details(model, state) {
 				"Select a box or a row for its figures, its life and its callers.",
 			),
 		];
-	}
-
-	// A site as one call: that of its largest stack.
-	function heaviest(tree, all, box) {
-		let b = box;
-		for (;;) {
-			let best = -1;
-			for (let k = tree.firstChild[b]; k < tree.firstChild[b + 1]; k++)
-				if (best < 0 || all[tree.children[k]] > all[best]) best = tree.children[k];
-			if (best < 0) return tree.leaf[b];
-			b = best;
-		}
 	}
 
 	function figure(shown, part, whole) {

@@ -39,5 +39,5 @@ export function selfOf(model, id, from, until) {
 }
 
 export function totalOf(model, id, from, until) {
-	return model.total(selfOf(model, id, from, until));
+	return model.totalOf(id, from, until) ?? model.total(selfOf(model, id, from, until));
 }

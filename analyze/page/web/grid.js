@@ -3,7 +3,7 @@
 // has its number, and the arrow keys walk over the rows.
 //
 //   columns  {id, title, hint, width (rem), figure, value(row), text(row), cell(row), class}
-//            fixed: its cells don't follow the range
+//            fixed: its cells don't follow the range; late: they are drawn behind the row's other ones
 //            value: what is sorted by, null comes last; text: what is shown, cell: an element instead
 //   The first column has the room that the others leave, or `nameWidth` rem. It is the row's heading: a button that
 //   calls pick(row), if that is given.
@@ -13,9 +13,12 @@ import { fill, h } from "./dom.js";
 import { count } from "./units.js";
 
 const MARGIN = 3; // rows drawn before and behind those in sight
-const KEPT = 500; // rows whose elements are kept
+const FIRST = 14; // rows drawn at once when a table comes into the page; the others follow behind the frame
+const KEPT = 150; // rows whose elements are kept
 const PRINTED = 60;
-const ROW = 30; // px, until one is drawn
+const BESIDE = 180; // px of the window that a table leaves, as the style sheet says
+const LATE = 8; // ms of drawing late cells at once
+let rowHeight = 31; // px, as measured last
 
 export class Grid {
 	constructor({
@@ -29,16 +32,21 @@ export class Grid {
 		nameWidth = 0,
 	}) {
 		Object.assign(this, { label, pick, state, empty, chosen, nameWidth, usual: sort });
+		this.given = []; // in the view's order, which decides among equal ones
 		this.rows = [];
 		this.drawn = new Map(); // by row: {element, cells, version}
 		this.version = 0; // of the rows' figures
 		this.active = 0;
-		this.height = ROW; // of a row; the next three are kept, because asking for them costs a layout
+		this.height = rowHeight; // of a row; the next two are kept as well, because asking for them costs a layout
 		this.top = 0;
-		this.sight = 600;
-		this.measured = false;
+		this.sight = Math.max(320, window.innerHeight - BESIDE);
+		this.away = true; // from the page, until all is drawn
+		this.lost = false; // its place, as it was away
+		this.band = null;
+		this.late = []; // cells to be drawn, [cell, column, row]
 		this.head = h("thead");
 		this.cols = h("colgroup");
+		[this.above, this.below] = [space(), space()];
 		this.body = h("tbody", {
 			on: { keydown: (event) => this.#key(event), focusin: (event) => this.#focused(event) },
 		});
@@ -65,13 +73,17 @@ export class Grid {
 		this.element = h("div", { class: "grid-outer" }, this.box, this.none);
 		this.setColumns(columns);
 		new ResizeObserver(() => this.#resized()).observe(this.box);
-		addEventListener("beforeprint", () => this.#draw(PRINTED));
+		addEventListener("beforeprint", () => {
+			this.#draw(PRINTED);
+			this.#drawLate(Infinity);
+		});
 		addEventListener("afterprint", () => this.#draw());
 	}
 
 	setColumns(columns) {
 		this.columns = columns;
 		this.drawn.clear();
+		this.late = [];
 		const fixed = columns.slice(1).reduce((sum, column) => sum + (column.width ?? 7), 0);
 		this.table.style.setProperty("--columns", `${fixed}rem`);
 		if (this.nameWidth) this.table.style.setProperty("--name", `${this.nameWidth}rem`);
@@ -92,15 +104,14 @@ export class Grid {
 
 	// Shows other rows, or the same objects with other figures: then only what changed is drawn.
 	setRows(rows) {
-		this.rows = [...rows];
+		this.given = rows;
 		this.version++;
 		this.sort();
 	}
 
-	// The part of the run that small graphs mark; null: none.
+	// The part of the run that small graphs mark; null: none. Rows follow when they are drawn.
 	setBand(band) {
-		this.table.style.setProperty("--band-from", `${band ? band[0] : 0}px`);
-		this.table.style.setProperty("--band-width", `${band ? band[1] : 0}px`);
+		if (String(band) !== String(this.band)) this.band = band;
 	}
 
 	#scrolled() {
@@ -108,9 +119,19 @@ export class Grid {
 		this.#draw();
 	}
 
+	// Comes behind a layout, so sizes cost none here. A table that was away has lost its place.
 	#resized() {
-		this.sight = this.box.clientHeight || this.sight;
-		this.measured = false;
+		const sight = this.box.clientHeight,
+			row = this.body.querySelector("tr:not(.grid-space)");
+		if (!sight) {
+			this.away = this.lost = true;
+			return;
+		}
+		if (row) rowHeight = row.offsetHeight;
+		if (this.lost) this.#scrollTo(this.top);
+		this.lost = false;
+		if (sight === this.sight && rowHeight === this.height) return;
+		[this.sight, this.height] = [sight, rowHeight];
 		this.#draw();
 	}
 
@@ -128,8 +149,10 @@ export class Grid {
 		const falling = known.startsWith("-");
 		const column = this.columns.find((each) => each.id === known.replace(/^-/, "")) ?? this.columns[0];
 		this.sorted = { column, falling };
-		const keys = new Map(this.rows.map((row) => [row, column.value(row) ?? null]));
-		this.rows.sort((a, b) => order(keys.get(a), keys.get(b), falling));
+		const rows = this.given,
+			keys = rows.map((row) => column.value(row) ?? null),
+			places = Uint32Array.from(keys.keys()).sort((a, b) => order(keys[a], keys[b], falling) || a - b);
+		this.rows = Array.from(places, (i) => rows[i]);
 		this.columns.forEach((each, i) => {
 			if (each !== column) this.headings[i].removeAttribute("aria-sort");
 			else this.headings[i].setAttribute("aria-sort", falling ? "descending" : "ascending");
@@ -170,13 +193,13 @@ export class Grid {
 			: Math.min(rows.length, from + Math.ceil(this.sight / height) + 2 * MARGIN);
 		const held = this.body.contains(document.activeElement);
 		if (this.drawn.size > KEPT) this.drawn.clear();
-		const elements = [];
-		for (let i = from; i < until; i++) elements.push(this.#row(i));
-		this.body.replaceChildren(
-			...space(from * height),
-			...elements,
-			...space(all ? 0 : (rows.length - until) * height),
-		);
+		const elements = [],
+			now = this.away && !all && !held ? Math.min(until, from + FIRST) : until;
+		for (let i = from; i < now; i++) elements.push(this.#row(i));
+		setHeight(this.above, from * height);
+		setHeight(this.below, all ? 0 : (rows.length - now) * height);
+		place(this.body, [this.above, ...elements, this.below]);
+		if (this.late.length || this.away) this.#drawLater();
 		if (held) {
 			const button =
 				this.active >= from && this.active < until
@@ -184,16 +207,30 @@ export class Grid {
 					: this.box;
 			(button ?? this.box).focus({ preventScroll: true });
 		}
-		if (!this.measured && !all && elements.length) this.#measure(elements[0]);
 	}
 
-	#measure(element) {
-		const real = element.offsetHeight;
-		if (!real) return;
-		this.measured = true;
-		if (Math.abs(real - this.height) <= 0.5) return;
-		this.height = real;
-		this.#draw();
+	#drawLater() {
+		this.timer ||= setTimeout(() => {
+			this.timer = 0;
+			if (this.away && this.box.isConnected) {
+				this.away = false;
+				this.#draw();
+			}
+			this.#drawLate(LATE);
+			if (this.late.length) this.#drawLater();
+		});
+	}
+
+	// The first ones first, as far as the time goes.
+	#drawLate(most) {
+		const begin = performance.now();
+		let n = 0;
+		while (n < this.late.length && performance.now() - begin < most) {
+			const [cell, column, row] = this.late[n++];
+			fill(cell, column.cell(row));
+			if (this.band) setBand(cell, this.band);
+		}
+		this.late.splice(0, n);
 	}
 
 	#row(i) {
@@ -201,21 +238,31 @@ export class Grid {
 		let drawn = this.drawn.get(row);
 		if (!drawn) {
 			const cells = this.columns.map((column, k) => this.#cell(row, column, k === 0));
-			drawn = { element: h("tr", {}, cells), cells, version: this.version };
+			drawn = { element: h("tr", {}, cells), cells, version: this.version, band: null };
 			this.drawn.set(row, drawn);
 		} else if (drawn.version !== this.version) {
 			this.columns.forEach((column, k) => this.#redraw(row, column, drawn.cells[k]));
 			drawn.version = this.version;
 		}
 		const { element } = drawn;
-		element.setAttribute("aria-rowindex", i + 2);
-		const picked = this.chosen(row);
-		element.classList.toggle("chosen", picked);
-		if (picked) element.setAttribute("aria-current", "true");
-		else element.removeAttribute("aria-current");
-		const button = element.querySelector("button");
-		if (button) button.tabIndex = i === this.active ? 0 : -1;
+		if (drawn.band !== this.band) setBand(element, this.band);
+		drawn.band = this.band;
+		this.#mark(drawn, i, this.chosen(row));
 		return element;
+	}
+
+	#mark(drawn, i, picked) {
+		const { element } = drawn,
+			active = i === this.active;
+		if (drawn.number !== i) element.setAttribute("aria-rowindex", i + 2);
+		if (drawn.picked !== picked) {
+			element.classList.toggle("chosen", picked);
+			if (picked) element.setAttribute("aria-current", "true");
+			else element.removeAttribute("aria-current");
+		}
+		const button = drawn.active === active ? null : element.querySelector("button");
+		if (button) button.tabIndex = active ? 0 : -1;
+		Object.assign(drawn, { number: i, picked, active });
 	}
 
 	// The first column and fixed ones are the row's for good.
@@ -226,10 +273,15 @@ export class Grid {
 			return;
 		}
 		const text = String((column.text ?? column.value)(row));
-		if (cell.textContent !== text) cell.textContent = text;
+		if (cell.firstChild.data !== text) cell.firstChild.data = text;
 	}
 
 	#cell(row, column, isName) {
+		if (column.late) {
+			const cell = h("td", { class: this.#class(column) });
+			this.late.push([cell, column, row]);
+			return cell;
+		}
 		const content = column.cell ? column.cell(row) : column.text ? column.text(row) : column.value(row);
 		if (!isName) return h("td", { class: this.#class(column) }, content);
 		const title = column.hover?.(row);
@@ -283,16 +335,37 @@ export class Grid {
 	}
 }
 
-function space(height) {
-	return height > 0
-		? [
-				h(
-					"tr",
-					{ class: "grid-space", "aria-hidden": "true", style: { height: `${height}px` } },
-					h("td", { style: { height: `${height}px` } }),
-				),
-			]
-		: [];
+// A row as high as all that aren't drawn there.
+function space() {
+	return h("tr", { class: "grid-space", "aria-hidden": "true", hidden: true }, h("td"));
+}
+
+function setHeight(row, height) {
+	row.hidden = height <= 0;
+	row.firstChild.style.height = `${height}px`;
+}
+
+// Makes `wanted` the children. Those in their order stay, because what is moved is laid out anew.
+function place(parent, wanted) {
+	const stays = new Set(wanted);
+	for (const child of [...parent.children]) if (!stays.has(child)) child.remove();
+	let at = parent.firstChild;
+	for (const child of wanted) {
+		if (at && at !== child && at.nextSibling === child) {
+			const later = at;
+			at = child;
+			later.remove();
+		}
+		if (at === child) at = at.nextSibling;
+		else parent.insertBefore(child, at);
+	}
+}
+
+function setBand(element, band) {
+	for (const range of element.querySelectorAll(".spark-range")) {
+		range.setAttribute("x", band ? band[0] : 0);
+		range.setAttribute("width", band ? band[1] : 0);
+	}
 }
 
 // null comes last in both directions.

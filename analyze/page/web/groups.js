@@ -92,48 +92,17 @@ export class Groups {
 	}
 }
 
-// Live bytes at each border, by node, with what the node called: made when first asked for. For curves of few pixels:
-// single precision is enough, and all nodes at all borders are large.
-export class Lives {
-	constructor(model) {
-		this.model = model;
-		this.width = model.bucketCount + 1;
-		this.rows = null;
+// Nodes and all that they called. `tops` is in rising order, as parents come before children.
+export function nodesBelow(model, tops) {
+	const { parent, nodeCount } = model,
+		below = new Uint8Array(nodeCount),
+		nodes = [];
+	for (const n of tops) below[n] = 1;
+	for (let n = tops[0] ?? nodeCount; n < nodeCount; n++) {
+		if (parent[n] >= 0 && below[parent[n]]) below[n] = 1;
+		if (below[n]) nodes.push(n);
 	}
-
-	#sumUp() {
-		const { model, width } = this;
-		this.rows = new Float32Array(model.nodeCount * width);
-		for (let n = 0; n < model.nodeCount; n++) this.rows.set(model.lifeOf(n), n * width);
-		for (let n = model.nodeCount - 1; n >= 0; n--) {
-			const to = model.parent[n] * width,
-				from = n * width;
-			if (to >= 0) for (let i = 0; i < width; i++) this.rows[to + i] += this.rows[from + i];
-		}
-	}
-
-	of(node) {
-		if (!this.rows) this.#sumUp();
-		return this.rows.subarray(node * this.width, (node + 1) * this.width);
-	}
-
-	// Sum of several nodes; `self`: without what they called.
-	ofAll(nodes, self = false) {
-		if (self) return this.model.lifeOfAll(nodes);
-		const sum = new Float64Array(this.width);
-		for (const n of nodes) {
-			const life = this.of(n);
-			for (let i = 0; i < sum.length; i++) sum[i] += life[i];
-		}
-		return sum;
-	}
-}
-
-const lives = new WeakMap();
-
-export function livesOf(model) {
-	if (!lives.has(model)) lives.set(model, new Lives(model));
-	return lives.get(model);
+	return nodes;
 }
 
 // The nodes of each stack's id.
@@ -144,7 +113,9 @@ export function nodesOfId(model, id) {
 		const found = new Map();
 		for (let n = 0; n < model.nodeCount; n++) {
 			const known = model.stackId(n);
-			if (known) found.set(known, [...(found.get(known) ?? []), n]);
+			if (!known) continue;
+			if (found.has(known)) found.get(known).push(n);
+			else found.set(known, [n]);
 		}
 		idNodes.set(model, found);
 	}

@@ -30,7 +30,7 @@ export function spark(values, border) {
 			height: HEIGHT,
 			"aria-label": `at most ${bytes(most)}, at the end ${bytes(last)}`,
 		},
-		svg("rect", { class: "spark-range", height: HEIGHT }),
+		svg("rect", { class: "spark-range", width: 0, height: HEIGHT }),
 		svg("path", { class: "spark-area", d: `${line}L${WIDTH} ${HEIGHT}L0 ${HEIGHT}Z` }),
 		svg("path", { class: "spark-line", d: line }),
 	);

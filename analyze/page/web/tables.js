@@ -3,7 +3,7 @@
 import { figure, metricMenu, shareBar, verdictTag, view } from "./cells.js";
 import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
-import { Groups, livesOf } from "./groups.js";
+import { Groups, nodesBelow } from "./groups.js";
 import { callersText, callName, callOfFrame, callText, finder, path, siteOf } from "./names.js";
 import { nowOf, rangeText, sumsOf } from "./range.js";
 import { bandOf, spark } from "./spark.js";
@@ -83,6 +83,7 @@ function groupColumns(model, by, sheet) {
 		title: "Live over the run",
 		width: 7.5,
 		fixed: true,
+		late: true,
 		cell: (row) => row.graph(),
 	});
 	for (const id of also(model, now).filter((each) => each !== chosen.id))
@@ -182,7 +183,11 @@ function groupRow(model, groups, i, reported) {
 		reported: reported.get(reportKey(by, frame)),
 		label: () => callName(call),
 		hover: () => cutFunction(callText(call), 1000),
-		graph: () => spark(livesOf(model).ofAll(groups.members[i], by === "sites"), model.border),
+		graph() {
+			const { members } = groups,
+				nodes = by === "sites" ? members[i] : nodesBelow(model, members[i]);
+			return spark(model.lifeOfAll(nodes), model.border);
+		},
 	};
 }
 
@@ -267,7 +272,14 @@ function stackColumns(model, sheet) {
 			value: (row) => sheet.all[row.i],
 			cell: (row) => shareBar(sheet.all[row.i], sheet.total),
 		},
-		{ id: "life", title: "Live over the run", width: 7.5, fixed: true, cell: (row) => row.graph() },
+		{
+			id: "life",
+			title: "Live over the run",
+			width: 7.5,
+			fixed: true,
+			late: true,
+			cell: (row) => row.graph(),
+		},
 		{
 			id: "callers",
 			title: "Called by",
