@@ -91,6 +91,7 @@ function tablist(model, state) {
 			view.title,
 		),
 	);
+	const bar = h("div", { role: "tablist", class: "tabs", "aria-label": "Views" }, tabs);
 	const panel = h("div", { id: "panel", role: "tabpanel", class: "panel" });
 	let shown = null;
 
@@ -116,12 +117,17 @@ function tablist(model, state) {
 			panel.setAttribute("aria-labelledby", `tab-${view.id}`);
 			fill(panel, open.get(view.id).element);
 			shown = view;
-			tabs[offered.indexOf(view)].scrollIntoView?.({ block: "nearest", inline: "nearest" });
+			setTimeout(() => inSight(tabs[offered.indexOf(shown)]));
 		}
 		open.get(view.id).update();
 	}
+	// Comes behind the frame: asking for places before it lays the page out twice.
+	function inSight(tab) {
+		const { offsetLeft: left, offsetWidth: width } = tab;
+		if (left < bar.scrollLeft || left + width > bar.scrollLeft + bar.clientWidth) bar.scrollLeft = left;
+	}
 	return {
-		element: h("div", { role: "tablist", class: "tabs", "aria-label": "Views" }, tabs),
+		element: bar,
 		panel,
 		update,
 	};

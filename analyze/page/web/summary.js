@@ -126,12 +126,12 @@ const WHOLE = (model) => ({ from: 0, until: model.bucketCount, zoom: "" });
 function figures(model, o, link) {
 	const whole = WHOLE(model),
 		rest = (o.end_bytes ?? 0) / (o.peak_bytes || 1);
-	const figure = (title, value, partial, ...more) => {
+	const figure = (title, value, partial, more) => {
 		const made = link(
 			partial,
 			h("span", { class: "name" }, title),
 			h("span", { class: "value" }, value),
-			h("span", { class: "more" }, more.filter(Boolean).join("; ")),
+			h("span", { class: "more" }, more),
 		);
 		made.classList.add("figure");
 		return h("li", {}, made);
@@ -163,7 +163,7 @@ function figures(model, o, link) {
 					"Temporary",
 					share(o.temporary, o.calls || 1),
 					{ ...whole, ...viewFor(model, "churn", { metric: "temporary" }) },
-					`${count(o.temporary)} blocks freed before the next call`,
+					`${count(o.temporary)} freed at once`,
 				),
 		o.peak_resident_bytes
 			? figure("Resident", bytes(o.peak_resident_bytes), { rss: "1" }, "at most, by the kernel")

@@ -12,9 +12,10 @@ import { file, show } from "./text.js";
 import { bytes, change, count, nanoseconds, rate, seconds, share } from "./units.js";
 
 const PINS = 26,
-	LOW = 132,
+	LOW = 104,
+	MIDDLE = 132,
 	HIGH = 190,
-	RATE = 30,
+	RATE = 26,
 	BAND = 18,
 	AXIS = 22,
 	GAP = 5;
@@ -45,7 +46,7 @@ export function timeline(model, state) {
 		bands = bandsOf(model);
 	const first = model.border[0],
 		last = model.border[model.bucketCount];
-	const bottom = PINS + (matchMedia("(min-width: 1700px)").matches ? HIGH : LOW),
+	const bottom = PINS + chartHeight(),
 		rateTop = bottom + GAP,
 		bandTop = rateTop + RATE + GAP;
 	const axisTop = bandTop + bands.length * BAND,
@@ -582,6 +583,12 @@ export function timeline(model, state) {
 
 /* ---- Parts ---- */
 
+// In a low window, the view below shall begin in sight.
+function chartHeight() {
+	if (matchMedia("(min-width: 1700px)").matches) return HIGH;
+	return matchMedia("(min-height: 960px)").matches ? MIDDLE : LOW;
+}
+
 // For those who don't see the picture.
 function describe(model) {
 	const o = model.meta.report?.sections?.overview ?? {};
@@ -669,16 +676,16 @@ function keysOf(model, state) {
 			{ width: 22, height: 12, "aria-hidden": "true", class: "chart-key" },
 			svg("g", { class: "chart" }, svg("path", { class: name, d })),
 		);
-	const box = (key, title, name) => {
+	const box = (key, title, name, hint = null) => {
 		const input = h("input", {
 			type: "checkbox",
 			on: { change: () => state.set({ [key]: input.checked ? "1" : "0" }, { history: "replace" }) },
 		});
-		return { input, key, element: h("label", { class: "key" }, input, sample(name, "M1 6H21"), title) };
+		return { input, key, element: h("label", { class: "key", title: hint }, input, sample(name, "M1 6H21"), title) };
 	};
 	const switches = [
-		box("blocks", `blocks (own scale, at most ${count(blocks)})`, "blocks"),
-		resident > 0 ? box("rss", `resident (at most ${bytes(resident)})`, "rss") : null,
+		box("blocks", `blocks, at most ${count(blocks)}`, "blocks", "on a scale of their own"),
+		resident > 0 ? box("rss", `resident, at most ${bytes(resident)}`, "rss") : null,
 	].filter(Boolean);
 	return {
 		element: h(
@@ -689,10 +696,10 @@ function keysOf(model, state) {
 			h("span", { class: "key" }, sample("rate", "M2 11V5H6V11zM9 11V2H13V11zM16 11V7H20V11z"), told),
 			h(
 				"span",
-				{},
+				{ class: "how" },
 				"Drag: a range. Click: a moment. ",
-				model.meta.page?.sample_bytes ? "Figures are estimates of a sample" : "Figures are exact",
-				`: both snap to one of ${count(model.bucketCount + 1)} borders.`,
+				model.meta.page?.sample_bytes ? "Estimates of a sample, at " : "Exact, at ",
+				`${count(model.bucketCount + 1)} borders.`,
 			),
 		),
 		shows,
