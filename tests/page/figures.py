@@ -55,10 +55,7 @@ class Figures:
 
     def by_stack(self, metric, a, b):
         """Sums by id; what is summed up as others is under None."""
-        sums = collections.Counter()
-        for stack, value, others in self.browser.ask("nodes", metric, a, b):
-            sums[None if others else stack] += value
-        return sums
+        return summed(self.browser.ask("nodes", metric, a, b))
 
     def groups(self, by, metric, a, b):
         """Sums of functions or libraries, by walking up from each node: {"self": {key: value}, "all": ...}."""
@@ -106,30 +103,32 @@ class Figures:
         assert len(there) > 10, f"only {len(there)} borders lie at milliseconds"
         return [sorted(chosen.sample(there, 2)) for _ in range(n)]
 
-    def compare(self, metric, a, b, rows, figure):
+    def compare(self, what, found, rows, figure):
         """Sums by id with msreport's rows, of which one may stand for several stacks of the same calls."""
-        found, wanted = self.by_stack(metric, a, b), collections.Counter()
+        wanted = collections.Counter()
         for row in rows:
             wanted[row["id"]] += row[figure]
         others = found.pop(None, 0)
         differs = {key: (found[key], wanted[key]) for key in {*found, *wanted} if found[key] != wanted[key]}
         if others:      # some stacks of an id may be among them
-            assert sum(pair[1] - pair[0] for pair in differs.values()) == others, (metric, a, b, differs)
+            assert sum(pair[1] - pair[0] for pair in differs.values()) == others, (what, differs)
             differs = {key: pair for key, pair in differs.items() if pair[0] > pair[1]}
-        assert not differs, (metric, a, b, differs)
+        assert not differs, (what, differs)
 
     def check_range(self, a, b):
         """What is live at its end, and what was allocated in it and is live then. msreport's times include their ms."""
         since, until = f"{self.border_ns[a] // MS}ms", f"{self.border_ns[b] // MS - 1}ms"
+        page = self.browser.ask("range", ["live", "liveBlocks", "kept", "keptBlocks"], a, b)
+        found = {metric: summed(nodes) for metric, nodes in page["nodes"].items()}
         rows = self.ask("peak", "--by=stack", f"--at={until}")["peak"]["largest"]
-        self.compare("live", a, b, rows, "bytes")
-        self.compare("liveBlocks", a, b, rows, "blocks")
-        if not self.browser.run("return msrecPage.model.pairsExact(...arguments)", a, b):
+        self.compare(("live", a, b), found["live"], rows, "bytes")
+        self.compare(("liveBlocks", a, b), found["liveBlocks"], rows, "blocks")
+        if not page["exact"]:
             return
         self.exact_pairs += 1
         rows = self.ask("growth", "--by=stack", f"--from={since}", f"--until={until}")["growth"]["largest"]
-        self.compare("kept", a, b, rows, "bytes")
-        self.compare("keptBlocks", a, b, rows, "blocks")
+        self.compare(("kept", a, b), found["kept"], rows, "bytes")
+        self.compare(("keptBlocks", a, b), found["keptBlocks"], rows, "blocks")
 
     # ---- Events ----
 
@@ -143,15 +142,24 @@ class Figures:
         events = self.events()
         for a, b in pairs:
             allocated, calls, most = between(events, self.border_ns[a], self.border_ns[b])
+            page = self.browser.ask("range", ["allocated", "calls", "peak"], a, b)["nodes"]
             for metric, wanted in (("allocated", allocated), ("calls", calls)):
-                found = self.browser.ask("nodes", metric, a, b)
+                found = page[metric]
                 assert sum(each[1] for each in found) == sum(wanted.values()), (metric, a, b)
                 sums = sorted(value for value in wanted.values() if value)
                 if len(found) == len(sums) and not any(others for _, _, others in found):
                     self.compared += 1      # else stacks of the same lines are one node
                     assert sorted(each[1] for each in found) == sums, (metric, a, b)
-            peak = sum(self.by_stack("peak", a, b).values())
+            peak = sum(summed(page["peak"]).values())
             assert peak == most, ("peak", a, b, peak, most)
+
+
+def summed(nodes):
+    """Values by id, of what probe.nodes() says; what is summed up as others is under None."""
+    sums = collections.Counter()
+    for stack, value, others in nodes:
+        sums[None if others else stack] += value
+    return sums
 
 
 def between(events, begin, end):

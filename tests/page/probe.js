@@ -11,14 +11,14 @@ window.probe = {
 
 	rowCount: () => Number(document.querySelector("#panel .grid").getAttribute("aria-rowcount")) - 1,
 
-	headings: () => document.querySelectorAll("#panel thead button").length,
-
-	// Clicks a heading; its order then.
-	click(heading) {
-		document.querySelectorAll("#panel thead button")[heading].click();
-	},
-	order: (heading) =>
-		document.querySelectorAll("#panel thead button")[heading].closest("th").getAttribute("aria-sort"),
+	// Clicks each heading twice: [[order, rows], [order, rows]] of each.
+	sorted_rows: () =>
+		[...document.querySelectorAll("#panel thead button")].map((heading) =>
+			[1, 2].map(() => {
+				heading.click();
+				return [heading.closest("th").getAttribute("aria-sort"), probe.rows()];
+			}),
+		),
 
 	// The number of the row that has the focus, and whether it is in sight.
 	row() {
@@ -50,6 +50,15 @@ window.probe = {
 		}),
 	marks: () => document.querySelectorAll(".timeline line.mark").length,
 
+	// The box of the flame graph that has the focus, as screen readers say it.
+	activeBox: () =>
+		document.getElementById(
+			document.querySelector("#panel [role=tree]").getAttribute("aria-activedescendant"),
+		).textContent,
+
+	// What the outermost calls are called.
+	rootNames: () => Array.from(msrecPage.model.roots, (n) => msrecPage.model.nameOf(n)),
+
 	// How much wider than the window the page is.
 	overflow: () => document.documentElement.scrollWidth - innerWidth,
 
@@ -62,6 +71,12 @@ window.probe = {
 			model.rest[n] === 1,
 		]).filter((each) => each[1] !== 0);
 	},
+
+	// The same of several metrics, and whether the model says that what is kept is exact.
+	range: (metrics, from, until) => ({
+		exact: msrecPage.model.pairsExact(from, until),
+		nodes: Object.fromEntries(metrics.map((metric) => [metric, probe.nodes(metric, from, until)])),
+	}),
 
 	// By node its value and, from the innermost outwards, the functions or libraries of its stack; null for others.
 	paths(by, metric, from, until) {
@@ -81,11 +96,11 @@ window.probe = {
 		return Array.from({ length: model.frameCount }, (_, f) => model.functionOf(f));
 	},
 
-	// axe-core's violations; of colours alone, those that a theme may have.
-	violations(colours, done) {
+	// axe-core's violations in a part of the page; of colours alone, those that a theme may have.
+	violations(part, colours, done) {
 		const line = (node) => `${node.html.slice(0, 200)} :: ${node.failureSummary}`;
 		axe
-			.run(document, { resultTypes: ["violations"], ...(colours ? { runOnly: ["color-contrast"] } : {}) })
+			.run(part, { resultTypes: ["violations"], ...(colours ? { runOnly: ["color-contrast"] } : {}) })
 			.then(({ violations }) =>
 				done(violations.map(({ id, impact, nodes }) => [id, impact, nodes.slice(0, 3).map(line)])),
 			);
