@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How fast the page of msreport --html is: in headless Chromium, of traces or of the benchmarks' programs.
+"""How fast the page of msreport --html is: in headless Chromium, of traces or of programs, and beside heaptrack_gui.
 
-  page.py --build DIR [--scale N] [--steps N] [--width N] [--output FILE] [TRACE|PROGRAM...]
+  page.py --build DIR [--scale N] [--steps N] [--width N] [--gui] [--events N] [--folder DIR] [--output FILE]
+          [TRACE|PROGRAM...]
 
-`made` are seconds of msreport --html, and how many times those of its full text; `paint` and `drawn` are milliseconds
-from the navigation to the first paint and to the whole page, medians of five. An interaction lasts from the event to
-the end of the frame that shows it: medians, 95 % and the most of --steps of each kind. Memory is that of the scripts'
-heap and the private memory of the tab's process, after all interactions and a garbage collection. Prints Markdown.
+`made` are CPU seconds of msreport --html, and how many times those of its full text; `paint` and `drawn` are
+milliseconds from the navigation to the first paint and to the whole page, medians of five. An interaction lasts from
+the event to the end of the frame that shows it. Its CPU is that of the page's main thread: on a busy machine that
+counts. A yardstick, a loop of fixed work, says how fast the machine was meanwhile. 95 % of all interactions of all
+kinds don't take longer than said. Memory is that of the scripts' heap and the private memory of the tab's process,
+after all interactions and a garbage collection.
 
-Needs python3-selenium, chromium and chromium-driver.
+--gui records the same programs with heaptrack, too, and says how long heaptrack_gui loads that and what it takes.
+--events adds the page of a long trace, which is made as in days.py. Programs are those of workloads.py and
+programs.py. Prints Markdown. Needs python3-selenium, chromium and chromium-driver.
 """
 
 import argparse
@@ -17,31 +22,25 @@ import datetime
 import os
 import platform
 import statistics
-import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../tools"), os.path.join(HERE, "../page")]
 import machine                                            # noqa: E402
+import programs                                           # noqa: E402
+import viewer                                             # noqa: E402
 import workloads                                          # noqa: E402
 from browser import Browser, why_not                      # noqa: E402
-from days import record                                   # noqa: E402
+from days import MILLION, MODEL, Run, generate            # noqa: E402
 from harness import Build, Scratch                        # noqa: E402
 
 MIB = 1 << 20
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "libraries", "functions",
             "lines", "errors", "rss")
+LATER = 300     # ms until a page has done what follows behind a frame
 
-# Runs in the page, the whole list without WebDriver.
 with open(os.path.join(HERE, "page_steps.js"), encoding="utf-8") as script:
-    MEASURE = script.read() + "measure(...arguments);"
-
-
-def seconds_of(words):
-    begin = time.perf_counter()
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - begin
+    STEPS = script.read()
 
 
 def quantile(values, part):
@@ -76,71 +75,157 @@ def opened(browser, page):
         performance.getEntriesByName("drawn")[0].startTime];""")
 
 
-def measure(build, trace, name, folder, options):
-    msreport, page = build.file("analyze/msreport"), os.path.join(folder, name + ".html")
-    seconds_of([msreport, "-q", trace])     # names come from the cache from now on
-    text = min(seconds_of([msreport, "-q", *SECTIONS, trace]) for _ in range(3))
-    made = min(seconds_of([msreport, "-q", f"--html={page}", trace]) for _ in range(3))
-    with Browser(folder) as browser:
-        browser.driver.set_script_timeout(900)
-        browser.shape(width=options.width, height=1000)
-        paint, drawn = (statistics.median(values) for values in zip(*(opened(browser, page) for _ in range(5))))
-        nodes, buckets = browser.run("return [msrecPage.model.nodeCount, msrecPage.model.bucketCount];")
-        found = browser.driver.execute_async_script(MEASURE, options.steps)
-        if isinstance(found, str):
-            raise SystemExit(f"{name}: {found}")
-        browser.command("HeapProfiler.collectGarbage")
-        heap = browser.run("return performance.memory.usedJSHeapSize;") / MIB
-        memory = private_memory(browser)
-    every = [value for values in found.values() for value in values]
-    events = build.stat(trace)["events"] / 1e6
-    row = [name, f"{events:.2f}", f"{nodes:,} × {buckets}", f"{os.path.getsize(page) / MIB:.2f}",
-           f"{made:.2f} ({made / text:.2f} ×)",
-           *(f"{n:.0f}" for n in (paint, drawn, quantile(every, 0.95), heap, memory))]
-    return "| " + " | ".join(row) + " |", found
+class Kind:
+    """One kind of interaction: milliseconds of each step, on the clock and of the main thread, and those of the
+    thread with what followed."""
+
+    def __init__(self, browser, name, steps):
+        self.browser, self.name = browser, name
+        self.wall, self.cpu = [], []
+        self.later("begin", name)
+        begin = self.busy()
+        for i in range(steps):
+            self.later("again", name)
+            before = self.busy()
+            self.wall.append(self.later("step", name, i))
+            self.cpu.append(self.busy() - before)
+        browser.driver.execute_async_script(f"setTimeout(arguments[0], {LATER})")
+        self.all = (self.busy() - begin) / steps
+
+    def later(self, function, *values):
+        return self.browser.driver.execute_async_script(f"interactions.{function}(...arguments)", *values)
+
+    def busy(self):
+        """Milliseconds that the main thread worked so far."""
+        metrics = self.browser.command("Performance.getMetrics")["metrics"]
+        return 1000 * next(each["value"] for each in metrics if each["name"] == "TaskDuration")
+
+    def row(self):
+        figures = [f(values) for values in (self.wall, self.cpu)
+                   for f in (statistics.median, lambda v: quantile(v, 0.95), max)]
+        return "| " + " | ".join([self.name, *(f"{n:.0f}" for n in (*figures, self.all))]) + " |"
 
 
-def interactions_table(name, found):
-    lines = [f"\n{name}, by interaction, ms:\n", "| interaction | median | 95 % | most |", "|---|--:|--:|--:|"]
-    for kind, values in found.items():
-        lines.append(f"| {kind} | {statistics.median(values):.0f} | {quantile(values, 0.95):.0f} | {max(values):.0f} |")
-    return lines
+def yardstick(kind):
+    before = kind.busy()
+    kind.browser.run("interactions.yardstick()")
+    return kind.busy() - before
+
+
+class Page:
+    """A trace's page in a browser, measured."""
+
+    def __init__(self, build, trace, name, folder, options):
+        self.name, self.trace, self.path = name, trace, os.path.join(folder, name + ".html")
+        self.events = build.stat(trace)["events"] / MILLION
+        self.make(build.file("analyze/msreport"))
+        with Browser(folder) as browser:
+            browser.shape(width=options.width, height=1000)
+            browser.command("Performance.enable", timeDomain="threadTicks")
+            self.paint, self.drawn = (statistics.median(values) for values in
+                                      zip(*(opened(browser, self.path) for _ in range(5))))
+            self.nodes, self.buckets = browser.run("return [msrecPage.model.nodeCount, msrecPage.model.bucketCount];")
+            browser.run(STEPS)
+            names = browser.run("return interactions.names")
+            self.kinds = [Kind(browser, name, options.steps) for name in names]
+            self.yardstick = min(yardstick(self.kinds[0]) for _ in range(5))
+            browser.run("interactions.end()")
+            browser.settle()
+            browser.command("HeapProfiler.collectGarbage")
+            self.heap = browser.run("return performance.memory.usedJSHeapSize;") / MIB
+            self.memory = private_memory(browser)
+
+    def make(self, msreport):
+        words = [msreport, "-q", "-j1"]
+        Run(words + [self.trace])       # names come from the cache from now on
+        self.text = min(Run(words + [*SECTIONS, self.trace]).cpu for _ in range(2))
+        self.made = min(Run(words + [f"--html={self.path}", self.trace]).cpu for _ in range(2))
+
+    def row(self):
+        every = [quantile([n for kind in self.kinds for n in values(kind)], 0.95)
+                 for values in (lambda kind: kind.wall, lambda kind: kind.cpu)]
+        return [self.name, f"{self.events:.2f}", f"{self.nodes:,} × {self.buckets}",
+                f"{os.path.getsize(self.path) / MIB:.2f}", f"{self.made:.2f} ({self.made / self.text:.2f} ×)",
+                *(f"{n:.0f}" for n in (self.paint, self.drawn, *every, self.heap, self.memory))]
+
+    def table(self):
+        return [f"\n{self.name}, by interaction, ms; the yardstick took {self.yardstick:.0f} ms:\n",
+                "| interaction | median | 95 % | most | CPU, median | 95 % | most | with what follows |",
+                "|---|" + "--:|" * 7, *(kind.row() for kind in self.kinds)]
+
+
+def gui_row(workload, folder):
+    path = viewer.record(workload, folder)
+    loading = viewer.load(path)
+    return [f"{os.path.getsize(path) / MIB:.2f}", f"{loading.seconds:.1f}", f"{loading.cpu:.1f}", f"{loading.mib:.0f}"]
+
+
+def recorded(build, workload, trace):
+    with open(workload.stdin, encoding="utf-8") as stdin:
+        Run([*getattr(workload, "drop", ()), build.msrec, "-q", "-f", "-o", trace, *workload.argv], stdin=stdin,
+            cwd=workload.cwd, env=workload.environment())
 
 
 def traces_of(build, folder, options):
-    """Files as they are named, and recordings of programs: (trace, name)."""
+    """Files as they are named, and recordings of programs: (trace, name, workload or None)."""
     for name in options.names:
         if os.path.exists(name):
-            yield name, os.path.basename(name).removesuffix(".zst")
-    programs = [name for name in options.names if not os.path.exists(name)]
-    if programs or not options.names:
-        for workload in workloads.make(folder, options.scale, programs):
-            trace = os.path.join(folder, workload.name + ".zst")
-            record(build, workload, trace)
-            yield trace, workload.name
+            yield name, os.path.basename(name).removesuffix(".zst"), None
+    names = [name for name in options.names if not os.path.exists(name)]
+    made = [] if options.names and not names else workloads.make(folder, options.scale, names)
+    for workload in [*made, *programs.make(folder, options.scale, names)]:
+        trace = os.path.join(folder, workload.name, "trace.zst")
+        recorded(build, workload, trace)
+        yield trace, workload.name, workload
+    if options.events:
+        own = os.path.join(folder, "long")
+        os.mkdir(own)
+        model, trace = os.path.join(own, "model.zst"), os.path.join(own, "long.zst")
+        recorded(build, next(iter(workloads.make(own, 10, [MODEL]))), model)
+        generate(build, model, trace, int(options.events))
+        yield trace, f"{options.events / MILLION:,.0f} M calls", None
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True)
     parser.add_argument("--scale", type=int, default=1, help="of the programs' inputs (1)")
     parser.add_argument("--steps", type=int, default=30, help="of each kind of interaction (30)")
     parser.add_argument("--width", type=int, default=1600, help="of the window (1600)")
+    parser.add_argument("--gui", action="store_true", help="measure heaptrack_gui, too")
+    parser.add_argument("--events", type=float, default=0, help="of a long trace; 0: none is made (0)")
+    parser.add_argument("--folder", help="where the long trace is made: it takes a GB")
     parser.add_argument("--output", default="/dev/stdout")
     parser.add_argument("names", nargs="*", metavar="TRACE|PROGRAM")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
     if why_not():
         sys.exit(f"page.py: {why_not()}")
+    if options.gui and not viewer.there():
+        sys.exit("page.py: --gui needs heaptrack and heaptrack_gui")
     build, tables = Build(options.build), []
+    columns = ["trace", "M events", "nodes × buckets", "page, MiB", "made, CPU s", "paint, ms", "drawn, ms",
+               "95 %, ms", "95 %, CPU ms", "heap, MiB", "tab, MiB"]
+    if options.gui:
+        columns += ["heaptrack's file, MiB", "heaptrack_gui, s", "CPU s", "MiB"]
     text = [f"- {datetime.date.today().isoformat()}, {os.cpu_count()} cores, {machine.model()}, "
             f"Linux {platform.release()}, load when it began: {os.getloadavg()[0]:.1f}", "",
-            "| trace | M events | nodes × buckets | page, MiB | made, s | paint, ms | drawn, ms | 95 %, ms | "
-            "heap, MiB | tab, MiB |", "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
+            "| " + " | ".join(columns) + " |", "|---|" + "--:|" * (len(columns) - 1)]
+    if options.folder:
+        os.environ["TMPDIR"] = options.folder
     with Scratch() as folder:
-        for trace, name in traces_of(build, folder, options):
-            row, found = measure(build, trace, name, folder, options)
-            text.append(row)
-            tables += interactions_table(name, found)
+        os.chmod(folder, 0o755)     # some programs run as another user
+        for trace, name, workload in traces_of(build, folder, options):
+            page = Page(build, trace, name, folder, options)
+            row = page.row()
+            if options.gui:
+                row += gui_row(workload, os.path.join(folder, name)) if workload else [""] * 4
+            text.append("| " + " | ".join(row) + " |")
+            print(text[-1], file=sys.stderr, flush=True)
+            tables += page.table()
     with open(options.output, "w", encoding="utf-8") as file:
         file.write("\n".join(text + tables) + "\n")
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The interactions that page.py measures: each lasts from its event to the end of the frame that shows it.
-function measure(steps, done) {
+// The interactions that page.py measures, as kinds of steps. A step lasts from its event to the end of the frame that
+// shows it; begin() and step() call back when that is.
+function interactions() {
 	const { model, state } = window.msrecPage;
 	let seed = 1;
 	const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
@@ -93,28 +94,33 @@ function measure(steps, done) {
 		};
 		kinds["brush: " + tab.textContent] = { before: () => tab.click(), act: ranges };
 	}
-	(async () => {
-		const found = {};
-		for (const [name, kind] of Object.entries(kinds)) {
-			whole();
-			find("#tab-flame").click();
-			await frame();
-			kind.before?.();
-			await frame();
-			found[name] = [];
-			for (let i = 0; i < steps; i++) {
-				if (kind.each) {
-					kind.before();
-					await frame();
-				}
-				await new Promise((rested) => setTimeout(rested, 5));
-				const begin = performance.now();
-				(kind.act || kind)(i);
-				await frame();
-				found[name].push(performance.now() - begin);
-			}
-		}
+	async function begin(name, done) {
 		whole();
-		return found;
-	})().then(done, (error) => done(String(error)));
+		find("#tab-flame").click();
+		await frame();
+		kinds[name].before?.();
+		await frame();
+		done();
+	}
+	// Milliseconds that step `i` takes.
+	async function step(name, i, done) {
+		const begin = performance.now();
+		(kinds[name].act || kinds[name])(i);
+		await frame();
+		done(performance.now() - begin);
+	}
+	async function again(name, done) {
+		if (kinds[name].each) kinds[name].before();
+		await frame();
+		await new Promise((rested) => setTimeout(rested, 5));
+		done();
+	}
+	// A fixed amount of work: how fast the machine is at the time.
+	function yardstick() {
+		let sum = 0;
+		for (let i = 0; i < 2e7; i++) sum = (sum * 31 + i) | 0;
+		return sum;
+	}
+	return { names: Object.keys(kinds), begin, step, again, end: whole, yardstick };
 }
+window.interactions = interactions();
