@@ -132,7 +132,7 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 		chunk->stamps.thread = thread;
 	} else {
 		if (time != chunk->stamps.last_time &&
-		    (at - chunk->stamps.record >= CHUNK_STAMP_RECORDS ||
+		    (chunk->stamps.wanted || at - chunk->stamps.record >= CHUNK_STAMP_RECORDS ||
 		     time - chunk->stamps.last_time >= chunk->stamps.units)) {
 			bytes_varint(&chunk->columns.time, at - chunk->stamps.record);
 			bytes_varint(&chunk->columns.time, time - chunk->stamps.last_time);
@@ -146,6 +146,7 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 			chunk->stamps.thread = thread;
 		}
 	}
+	chunk->stamps.wanted = false;
 }
 
 void chunk_count(struct chunk *chunk, uint64_t count)

@@ -33,6 +33,7 @@ struct chunk_stamps {
 	uint32_t record, run;           /* the last record with a stamp, and the last with another thread */
 	uint64_t first_time, last_time; /* of the first record; of the last stamp */
 	uint32_t thread;                /* of the last run */
+	bool wanted;                    /* the next call has a stamp if time has moved at all */
 };
 
 /* Columns that are written call by call; running out of memory is sticky in them. */

@@ -86,6 +86,9 @@ void defs_finish(struct defs *defs)
 	for (uint32_t i = 0; i < defs->thread_names.n; i++)
 		free((char *)((struct mst_thread_name *)defs->thread_names.items)[i].name);
 	free(defs->thread_names.items);
+	for (uint32_t i = 0; i < defs->marks.n; i++)
+		free((char *)((struct mst_mark *)defs->marks.items)[i].name);
+	free(defs->marks.items);
 	hash_index_finish(&defs->frame_index);
 	hash_index_finish(&defs->stack_index);
 	hash_index_finish(&defs->kind_index);
@@ -119,6 +122,20 @@ static int copy_thread_names(struct table *names)
 	return 0;
 }
 
+static int copy_marks(struct table *marks)
+{
+	struct mst_mark *items = marks->items;
+
+	for (uint32_t i = 0; i < marks->n; i++) {
+		items[i].name = strdup(items[i].name);
+		if (!items[i].name) {
+			marks->n = i;
+			return MST_ERR_NOMEM;
+		}
+	}
+	return 0;
+}
+
 int defs_copy(struct defs *to, const struct defs *from)
 {
 	int err;
@@ -133,7 +150,9 @@ int defs_copy(struct defs *to, const struct defs *from)
 		return err;
 	if ((err = copy_paths(&to->modules)) ||
 	    (err = table_copy(&to->thread_names, &from->thread_names, sizeof(struct mst_thread_name))) ||
-	    (err = copy_thread_names(&to->thread_names)))
+	    (err = copy_thread_names(&to->thread_names)) ||
+	    (err = table_copy(&to->marks, &from->marks, sizeof(struct mst_mark))) ||
+	    (err = copy_marks(&to->marks)))
 		return err;
 	if (!hash_index_copy(&to->frame_index, &from->frame_index) ||
 	    !hash_index_copy(&to->stack_index, &from->stack_index) ||
@@ -293,6 +312,26 @@ int defs_thread_name(struct defs *defs, const struct mst_thread_name *name)
 	return err;
 }
 
+int defs_mark(struct defs *defs, const struct mst_mark *mark)
+{
+	const struct mst_mark *const items = defs->marks.items;
+	struct mst_mark copy = *mark;
+	uint32_t id;
+	int err;
+
+	if (mark->thread != MST_NONE && mark->thread >= defs->threads.n)
+		return MST_ERR_ARGUMENT;
+	assert(defs->marks.n == 0 || (mark->record >= items[defs->marks.n - 1].record &&
+				      mark->time >= items[defs->marks.n - 1].time));
+	copy.name = strndup(mark->name, MST_MAX_MARK);
+	if (!copy.name)
+		return MST_ERR_NOMEM;
+	err = table_add(&defs->marks, sizeof(copy), MST_MAX_MARKS, &copy, &id);
+	if (err)
+		free((char *)copy.name);
+	return err;
+}
+
 /* ---- columns ---- */
 
 static void pack_range(struct table *table, struct bytes *fields)
@@ -401,6 +440,24 @@ void defs_pack_thread_names(struct defs *defs, struct bytes *fields, struct byte
 		bytes_varint(column, wire_zigzag((int64_t)(names[i].time - time)));
 		bytes_text(column, names[i].name);
 		time = names[i].time;
+	}
+	table->written = table->n;
+}
+
+void defs_pack_marks(struct defs *defs, struct bytes *fields, struct bytes *column)
+{
+	struct table *const table = &defs->marks;
+	const struct mst_mark *marks = table->items;
+	uint64_t record = 0, time = 0;
+
+	bytes_u32(fields, table->n - table->written);
+	for (uint32_t i = table->written; i < table->n; i++) {
+		bytes_varint(column, marks[i].record - record);
+		bytes_varint(column, marks[i].time - time);
+		bytes_varint(column, marks[i].thread == MST_NONE ? 0 : (uint64_t)marks[i].thread + 1);
+		bytes_text(column, marks[i].name);
+		record = marks[i].record;
+		time = marks[i].time;
 	}
 	table->written = table->n;
 }

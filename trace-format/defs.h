@@ -24,6 +24,7 @@ struct defs {
 	struct table modules;      /* struct mst_module, path owned */
 	struct table threads;      /* struct mst_thread */
 	struct table thread_names; /* struct mst_thread_name, name owned */
+	struct table marks;        /* struct mst_mark, name owned */
 	struct hash_index frame_index, stack_index, kind_index;
 };
 
@@ -44,6 +45,7 @@ int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id
 
 /* The same, without an id. */
 int defs_thread_name(struct defs *defs, const struct mst_thread_name *name);
+int defs_mark(struct defs *defs, const struct mst_mark *mark);
 
 static inline const struct mst_kind *defs_kinds(const struct defs *defs)
 {
@@ -62,5 +64,6 @@ void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes *colu
 void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_thread_names(struct defs *defs, struct bytes *fields, struct bytes *column);
+void defs_pack_marks(struct defs *defs, struct bytes *fields, struct bytes *column);
 
 #endif

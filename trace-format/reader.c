@@ -269,6 +269,8 @@ int reader_take(struct mst_reader *r)
 		return reader_take_threads(r);
 	case UNIT_THREAD_NAMES:
 		return reader_take_thread_names(r);
+	case UNIT_MARKS:
+		return reader_take_marks(r);
 	case UNIT_MEMORY:
 		return reader_take_memory(r);
 	case UNIT_NAMES:
@@ -788,6 +790,9 @@ void mst_reader_destroy(struct mst_reader *r)
 	for (uint32_t i = 0; i < r->defs.thread_names.n; i++)
 		free((char *)((struct mst_thread_name *)r->defs.thread_names.items)[i].name);
 	free(r->defs.thread_names.items);
+	for (uint32_t i = 0; i < r->defs.marks.n; i++)
+		free((char *)((struct mst_mark *)r->defs.marks.items)[i].name);
+	free(r->defs.marks.items);
 	free(r->defs.memory.items);
 	free(r->live);
 	carried_over_finish(&r->place.carried_over);

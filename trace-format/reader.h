@@ -53,6 +53,7 @@ struct reader_file {
 struct reader_defs {
 	struct array kinds, stacks, depths, frames, modules, threads; /* depths by stack */
 	struct array thread_names;                                    /* struct mst_thread_name, name owned */
+	struct array marks;                                           /* struct mst_mark, name owned */
 	struct array memory;                                          /* struct mst_memory_sample */
 	uint64_t peak_resident;                                       /* bytes; 0: not known */
 	struct known known;
@@ -136,6 +137,7 @@ int reader_take_kinds(struct mst_reader *r);
 int reader_take_modules(struct mst_reader *r);
 int reader_take_threads(struct mst_reader *r);
 int reader_take_thread_names(struct mst_reader *r);
+int reader_take_marks(struct mst_reader *r);
 int reader_take_memory(struct mst_reader *r);
 
 #endif

@@ -252,6 +252,54 @@ int reader_take_thread_names(struct mst_reader *r)
 	return 0;
 }
 
+/* ---- marks ---- */
+
+/* The mark behind *mark, whose numbers never go back. Without memory its name is NULL. */
+static bool take_mark(struct cursor *c, uint32_t n_threads, struct mst_mark *mark)
+{
+	uint64_t record, time, thread;
+	char *text;
+
+	if (!take_varint(c, &record) || record > UINT64_MAX - mark->record || !take_varint(c, &time) ||
+	    time > UINT64_MAX - mark->time || !take_varint(c, &thread) || thread > n_threads ||
+	    !take_text(c, &text))
+		return false;
+	*mark = (struct mst_mark){
+		.record = mark->record + record,
+		.time = mark->time + time,
+		.thread = thread ? (uint32_t)thread - 1 : MST_NONE,
+		.name = text,
+	};
+	return true;
+}
+
+int reader_take_marks(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	struct mst_mark mark = { 0 };
+	uint32_t n;
+	int err;
+
+	DAMAGED_IF(r->unit.header.fields_size < FIELDS_MARKS, "a unit lacks fields");
+	n = wire_u32(r->unit.header.fields);
+	DAMAGED_IF(n && (!r->unit.columns[0].present || r->unit.columns[0].size / 4 < n),
+		   "more marks promised than there are");
+	if ((err = reader_grow(r, &r->defs.marks, sizeof(mark), n, MST_MAX_MARKS)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mst_mark *const all = r->defs.marks.items;
+		const struct mst_mark *const last = r->defs.marks.n ? &all[r->defs.marks.n - 1] : NULL;
+
+		DAMAGED_IF(!take_mark(&c, r->defs.threads.n, &mark), "a mark is malformed");
+		if (!mark.name)
+			return reader_fail(r, MST_ERR_NOMEM, "no memory");
+		all[r->defs.marks.n++] = mark;
+		DAMAGED_IF(strlen(mark.name) > MST_MAX_MARK, "a mark's name is too long");
+		DAMAGED_IF(last && (mark.record < last->record || mark.time < last->time), "marks go back");
+	}
+	return 0;
+}
+
 /* ---- memory samples ---- */
 
 #define KIB 1024u

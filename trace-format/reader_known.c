@@ -55,6 +55,12 @@ const struct mst_thread_name *mst_reader_thread_names(const struct mst_reader *r
 	return r->defs.thread_names.items;
 }
 
+const struct mst_mark *mst_reader_marks(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->defs.marks.n;
+	return r->defs.marks.items;
+}
+
 const struct mst_memory_sample *mst_reader_memory(const struct mst_reader *r, uint32_t *n)
 {
 	*n = r->defs.memory.n;

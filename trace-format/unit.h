@@ -37,6 +37,7 @@ enum unit_type {
 	UNIT_END = 10,
 	UNIT_MEMORY = 11,
 	UNIT_THREAD_NAMES = 12,
+	UNIT_MARKS = 13,
 };
 
 /* Bits of the FILE unit's compatible features. */
@@ -125,6 +126,7 @@ static inline bool events_narrow(uint32_t n_tokens)
 #define FIELDS_KEYFRAME 136u
 #define FIELDS_MEMORY 16u
 #define FIELDS_THREAD_NAMES 4u
+#define FIELDS_MARKS 4u
 
 /* Where a chunk's fields have the check of its columns as they are stored, its flags, sums and counts. */
 #define EVENTS_CHECK_AT 40u

@@ -153,6 +153,28 @@ int mst_writer_thread_name(struct mst_writer *w, uint32_t thread, uint64_t time_
 								     .name = name });
 }
 
+int mst_writer_mark(struct mst_writer *w, uint64_t time_ns, uint32_t thread, const char *name)
+{
+	struct mst_mark mark = {
+		.record = w->totals.records + w->chunk.n_records,
+		.time = time_ns >> WRITER_TIME_SHIFT,
+		.thread = thread,
+		.name = name,
+	};
+
+	if (w->error)
+		return w->error;
+	if (w->names || w->initial.is_open)
+		return MST_ERR_ARGUMENT;
+	if (mark.time > w->now.time)
+		w->now.time = mark.time;
+	mark.time = w->now.time;
+	/* So that the next call is not said to have been before the mark. */
+	w->chunk.stamps.wanted = true;
+	w->due = 0;
+	return defs_mark(&w->defs, &mark);
+}
+
 int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id)
 {
 	return defs_frame(&w->defs, frame, id);

@@ -75,6 +75,11 @@ int writer_definitions(struct mst_writer *w)
 		assert(w->fields.failed || w->fields.size == FIELDS_THREAD_NAMES);
 		err = writer_unit(w, UNIT_THREAD_NAMES, 0, 1, 0, 0);
 	}
+	if (!err && d->marks.n > d->marks.written) {
+		defs_pack_marks(d, &w->fields, &w->columns[0]);
+		assert(w->fields.failed || w->fields.size == FIELDS_MARKS);
+		err = writer_unit(w, UNIT_MARKS, 0, 1, 0, 0);
+	}
 	if (!err && (d->stacks.n > d->stacks.written || d->frames.n > d->frames.written))
 		err = write_stacks(w);
 	if (!err && d->kinds.n > d->kinds.written)

@@ -11,13 +11,13 @@ import struct
 import sys
 import zlib
 
-from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MASK, MEMORY,
-                           MODULES, NAMES, OUT, STACKS, THREAD_NAMES, THREADS, Live, Memory, Names, Problem, Sums,
-                           check_index, definitions, need, signed)
+from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MARKS, MASK,
+                           MEMORY, MODULES, NAMES, OUT, STACKS, THREAD_NAMES, THREADS, Live, Memory, Names, Problem,
+                           Sums, check_index, definitions, need, signed)
 
 USABLE = 4
 FIELDS = {FILE: 64, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 160, KEYFRAME: 136, INDEX: 4, END: 64,
-          NAMES: 12, MEMORY: 16, THREAD_NAMES: 4}
+          NAMES: 12, MEMORY: 16, THREAD_NAMES: 4, MARKS: 4}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -147,7 +147,7 @@ class Identity:
 class Decoder:
     def __init__(self, data):
         self.data, self.at, self.units = data, 0, []
-        self.threads, self.thread_names, self.modules, self.frames = [], [], [], []
+        self.threads, self.thread_names, self.marks, self.modules, self.frames = [], [], [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = self.count = self.stepped = 0
         self.names, self.live, self.identity, self.memory = Names(), Live(self.kinds), Identity(), Memory()
@@ -219,6 +219,17 @@ class Decoder:
             need(thread < len(self.threads) and c.at - at - 1 <= LIMIT["thread name"] + 1, "a thread's name")
             self.thread_names.append((thread, time, name))
             need(len(self.thread_names) <= LIMIT[THREAD_NAMES], "too many names of threads")
+
+    def set_marks(self, fields, column):
+        c, record, time = column(0), 0, 0
+        for _ in range(struct.unpack_from("<I", fields)[0]):
+            record, time, thread, at = record + c.varint(), time + c.varint(), c.varint(), c.at
+            name = c.text()
+            need(thread <= len(self.threads) and max(record, time) <= MASK, "a mark")
+            need(c.at - at - 1 <= LIMIT["mark"] + 1, "a mark's name")
+            need(not self.marks or all(a >= b for a, b in zip((record, time), self.marks[-1])), "marks go back")
+            self.marks.append((record, time, thread - 1 if thread else "-", name))
+            need(len(self.marks) <= LIMIT[MARKS], "too many marks")
 
     def define_modules(self, fields, column):
         c = column(0)
@@ -387,7 +398,7 @@ class Decoder:
         printed = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
         kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
                 KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
-                INDEX: self.index, THREAD_NAMES: self.name_threads,
+                INDEX: self.index, THREAD_NAMES: self.name_threads, MARKS: self.set_marks,
                 MEMORY: lambda fields, column: self.memory.read(fields, column(0))}
         kind = None
         while kind != END:

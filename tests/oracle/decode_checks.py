@@ -4,7 +4,7 @@ chunk, computed again, key frames and the index."""
 import struct
 
 FILE, MODULES, THREADS, STACKS, KINDS, EVENTS, KEYFRAME, NAMES, INDEX, END = range(1, 11)
-MEMORY, THREAD_NAMES = 11, 12
+MEMORY, THREAD_NAMES, MARKS = 11, 12, 13
 ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
@@ -12,7 +12,7 @@ LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "re
          "tokens": 65535,
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
          "depth": 65535, "text": 1048576, "args": 65536,
-         MEMORY: 4194304, THREAD_NAMES: 1048576, "thread name": 255,
+         MEMORY: 4194304, THREAD_NAMES: 1048576, "thread name": 255, MARKS: 1048576, "mark": 255,
          NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}
 
 
@@ -164,6 +164,8 @@ def definitions(decoder):
     """All definitions, as text."""
     yield from (f"thread {i} tid={tid}" for i, tid in enumerate(decoder.threads))
     yield from (f"called thread={thread} time={time} {name}".rstrip() for thread, time, name in decoder.thread_names)
+    yield from (f"mark record={record} time={time} thread={thread} {name}".rstrip()
+                for record, time, thread, name in decoder.marks)
     yield from ("module %d %s role=%d order=%d start=%#x end=%#x bias=%#x build=%s" % (i, *m)
                 for i, m in enumerate(decoder.modules))
     yield from ("frame %d module=%s address=%#x" % (i, *f) for i, f in enumerate(decoder.frames))

@@ -153,6 +153,12 @@ static void print_definitions(const struct mst_reader *r)
 		printf("called thread=%u time=%" PRIu64, names[i].thread, names[i].time);
 		print_line("", names[i].name);
 	}
+	const struct mst_mark *marks = mst_reader_marks(r, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		printf("mark record=%" PRIu64 " time=%" PRIu64, marks[i].record, marks[i].time);
+		print_id("thread", marks[i].thread);
+		print_line("", marks[i].name);
+	}
 	const struct mst_module *modules = mst_reader_modules(r, &n);
 	for (uint32_t i = 0; i < n; i++)
 		print_module(i, &modules[i]);

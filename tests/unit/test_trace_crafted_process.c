@@ -136,6 +136,78 @@ static void thread_names_long(struct craft *c)
 		bytes_u8(&part->columns[0], 'x');
 }
 
+/* A MARKS unit in place of the second chunk: two marks before record 1, by the thread and from outside. */
+static struct part *marks(struct craft *c)
+{
+	struct part *part = memory(c);
+
+	part->type = UNIT_MARKS;
+	WORDS(part->fields, 2);
+	SET(part->columns[0], 1, 10, 1, 1, 'a', 0, 0, 0, 0);
+	return part;
+}
+
+static void marks_sound(struct craft *c)
+{
+	marks(c);
+}
+
+static void marks_short_fields(struct craft *c)
+{
+	marks(c)->fields.size = 3;
+}
+
+static void marks_promised(struct craft *c)
+{
+	craft_poke(&marks(c)->fields, 0, 3);
+}
+
+static void marks_too_many(struct craft *c)
+{
+	craft_poke(&marks(c)->fields, 0, UINT32_MAX);
+}
+
+static void marks_absent(struct craft *c)
+{
+	bytes_clear(&marks(c)->columns[0]);
+}
+
+static void marks_of_none(struct craft *c)
+{
+	SET(marks(c)->columns[0], 1, 10, 1, 1, 'a', 0, 0, 3, 0);
+}
+
+static void marks_cut(struct craft *c)
+{
+	SET(marks(c)->columns[0], 1, 10, 1, 1, 'a', 0, 0, 0, 1);
+}
+
+static void marks_with_nul(struct craft *c)
+{
+	SET(marks(c)->columns[0], 1, 10, 1, 1, 0, 0, 0, 0, 0);
+}
+
+static void marks_beyond_all(struct craft *c)
+{
+	SET(marks(c)->columns[0], 1, 10, 1, 1, 'a', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
+	    0, 0, 0);
+}
+
+static void marks_at_no_time(struct craft *c)
+{
+	SET(marks(c)->columns[0], 1, 10, 1, 1, 'a', 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	    1, 0, 0);
+}
+
+static void marks_long(struct craft *c)
+{
+	struct part *part = marks(c);
+
+	SET(part->columns[0], 1, 10, 1, 1, 'a', 0, 0, 0, 0x80, 2);
+	for (int i = 0; i < 256; i++)
+		bytes_u8(&part->columns[0], 'x');
+}
+
 static const struct crafted crafted[] = {
 	{ "memory", memory_sound, OK, "", 4 },
 	{ "memory in detail", memory_detailed, OK, "", 4 },
@@ -153,6 +225,17 @@ static const struct crafted crafted[] = {
 	{ "names of threads absent", thread_names_absent, BAD, "more names of threads", 4 },
 	{ "name of no thread", thread_names_of_none, BAD, "thread's name is malformed", 4 },
 	{ "cut name of a thread", thread_names_cut, BAD, "thread's name is malformed", 4 },
+	{ "marks", marks_sound, OK, "", 4 },
+	{ "marks with short fields", marks_short_fields, BAD, "lacks fields", 4 },
+	{ "marks promised", marks_promised, BAD, "more marks promised", 4 },
+	{ "too many marks promised", marks_too_many, BAD, "more marks promised", 4 },
+	{ "marks absent", marks_absent, BAD, "more marks promised", 4 },
+	{ "mark of no thread", marks_of_none, BAD, "mark is malformed", 4 },
+	{ "cut mark", marks_cut, BAD, "mark is malformed", 4 },
+	{ "mark with a NUL", marks_with_nul, BAD, "mark is malformed", 4 },
+	{ "mark beyond all records", marks_beyond_all, BAD, "mark is malformed", 4 },
+	{ "mark beyond all time", marks_at_no_time, BAD, "mark is malformed", 4 },
+	{ "long name of a mark", marks_long, BAD, "mark's name is too long", 4 },
 	{ "long name of a thread", thread_names_long, BAD, "thread's name is too long", 4 },
 };
 

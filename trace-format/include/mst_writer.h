@@ -108,6 +108,13 @@ int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t 
  */
 int mst_writer_thread_name(struct mst_writer *w, uint32_t thread, uint64_t time_ns, const char *name);
 
+/*
+ * A mark between the last event and the next one; `thread` set it, MST_NONE: no thread of the program did. It moves the time
+ * of the next event; a time below the present one counts as that. The name is cut behind MST_MAX_MARK bytes. Not in the initial state. MST_ERR_LIMIT:
+ * there are as many marks as a trace can have.
+ */
+int mst_writer_mark(struct mst_writer *w, uint64_t time_ns, uint32_t thread, const char *name);
+
 /* Definitions so far, by id; valid until the next definition. `id` of a kind must exist. */
 uint32_t mst_writer_kinds(const struct mst_writer *w);
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);

@@ -63,6 +63,7 @@
  *   record    what a chunk stores of an event: one, or two if the event is about two kinds
  *   token     what a record is within its chunk: a kind and a role (gives a block, takes one, ...)
  *   chunk     up to 2^20 records that are stored together, with their sums
+ *   mark      a point between two events that the program, or msrec, gave a name
  *   index     of a block: the number of its allocation, from 0, in the whole trace
  *   ordinal   of a block: the number of its allocation among those of its kind, from 0
  *   key frame what all records before a place of the file come to; reading can begin there
@@ -216,6 +217,15 @@ struct mst_thread_name {
 	uint32_t thread;
 	uint64_t time; /* units of 2^time_shift ns since time 0; at or before the first call with this name */
 	const char *name; /* up to MST_MAX_THREAD_NAME bytes, as the system had it: not always UTF-8 */
+};
+
+/* A point between two events that has a name: the program or msrec set it. Several may have the same name. */
+struct mst_mark {
+	uint64_t
+		record; /* the mark is behind the calls with records before this number, and before all others */
+	uint64_t time;    /* units of 2^time_shift ns since time 0 */
+	uint32_t thread;  /* that set it; MST_NONE: it was set from outside of the program */
+	const char *name; /* up to MST_MAX_MARK bytes, as the program had it: not always UTF-8 */
 };
 
 /* One of the calls that a frame stands for. Texts are NULL where they are unknown. */
@@ -411,6 +421,12 @@ const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uin
  * the next mst_reader_next() or mst_reader_peek(), the texts until mst_reader_destroy().
  */
 const struct mst_thread_name *mst_reader_thread_names(const struct mst_reader *reader, uint32_t *n);
+
+/*
+ * The marks so far, in the order of record and time: those before the end of the chunk delivered last, and maybe
+ * later ones. Valid until the next mst_reader_next() or mst_reader_peek(), the texts until mst_reader_destroy().
+ */
+const struct mst_mark *mst_reader_marks(const struct mst_reader *reader, uint32_t *n);
 
 /* The END unit; NULL before the proper end. */
 const struct mst_end *mst_reader_end(const struct mst_reader *reader);
