@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of all calls. The other tables are in tables.c. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emit.h"
+#include "mst_limits.h"
 #include "sample_weight.h"
 
 static const struct parquet_column event_columns[] = {
@@ -21,6 +23,7 @@ struct events {
 	struct parquet_column columns[N_EVENT_COLUMNS + 4]; /* with those that only some traces have */
 	struct table table;
 	uint64_t n;
+	uint32_t n_marks; /* that have been written */
 };
 
 static void choose_columns(struct events *e)
@@ -111,19 +114,44 @@ static void write_event(struct events *e, const struct mst_reader *reader, const
 	}
 }
 
+/* A row for each mark before a record: the name is part of the operation, as in --at=mark:NAME. */
+static void write_marks(struct events *e, const struct mst_reader *reader, uint64_t record)
+{
+	uint32_t n, n_threads;
+	const struct mst_mark *marks = mst_reader_marks(reader, &n);
+	const struct mst_thread *threads = mst_reader_threads(reader, &n_threads);
+	char operation[sizeof("mark:") + MST_MAX_MARK];
+	for (; e->n_marks < n && marks[e->n_marks].record <= record; e->n_marks++) {
+		const struct mst_mark *mark = &marks[e->n_marks];
+		snprintf(operation, sizeof(operation), "mark:%s", mark->name);
+		table_number(&e->table, e->n++);
+		table_number(&e->table, mark->time << mst_reader_time_shift(reader));
+		table_number(&e->table, mark->thread < n_threads ? threads[mark->thread].tid : 0);
+		table_text(&e->table, "mark");
+		table_text(&e->table, operation);
+		while (e->table.column)
+			table_nothing(&e->table);
+	}
+}
+
 static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		     const struct mst_chunk *chunk)
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
-	while (mst_cursor_next(&cursor, &event))
+	for (;;) {
+		const uint64_t record = chunk->first_record + cursor.record;
+		if (!mst_cursor_next(&cursor, &event))
+			break;
+		write_marks((struct events *)observer, reader, record);
 		write_event((struct events *)observer, reader, &event, chunk->initial);
+	}
 	return 0;
 }
 
 static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
-	(void)reader;
+	write_marks((struct events *)observer, reader, UINT64_MAX);
 	table_end(&((struct events *)observer)->table);
 	return 0;
 }

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const remapper_parts[] = { "identity", "time",     "threads", "instructions", "names", "usable",
-				       "stacks",   "mappings", "pages",   "free-stacks",  "rss",   NULL };
+const char *const remapper_parts[] = { "identity", "time",   "threads",  "instructions", "names",
+				       "usable",   "stacks", "mappings", "pages",        "free-stacks",
+				       "rss",      "marks",  NULL };
 
 /* ---- life ---- */
 
@@ -113,6 +114,23 @@ int remapper_at_unknown(struct remapper *remapper, uint64_t ns)
 	if (!err)
 		set_place(remapper, ns, unknown_thread);
 	return err;
+}
+
+int remapper_mark(struct remapper *remapper, const struct mst_mark *mark)
+{
+	const uint64_t ns = mark->time << mst_reader_time_shift(remapper->reader);
+	uint32_t id = MST_NONE;
+	int err = 0;
+
+	if (remapper_drops(remapper, REMAPPER_MARKS))
+		return 0;
+	if (mark->thread != MST_NONE)
+		err = remapper_drops(remapper, REMAPPER_THREADS)
+			      ? find_unknown_thread(remapper, &id)
+			      : mst_remap_thread(remapper->remap, mark->thread, &id);
+	return err ? err
+		   : mst_writer_mark(remapper->writer, remapper_drops(remapper, REMAPPER_TIME) ? 0 : ns, id,
+				     mark->name);
 }
 
 /* ---- blocks ---- */

@@ -25,6 +25,7 @@ enum remapper_part {
 	REMAPPER_PAGES = 256,       /* all that maps pages */
 	REMAPPER_FREE_STACKS = 512, /* where blocks were given back */
 	REMAPPER_RSS = 1024,        /* samples of the process's memory */
+	REMAPPER_MARKS = 2048,      /* that the program set, or msrec */
 };
 
 /* The word for each of them, in the order of their bits; then NULL. */
@@ -67,6 +68,9 @@ int remapper_at(struct remapper *remapper, uint64_t time, uint32_t thread);
 
 /* Sets the time, in nanoseconds, and the thread without a tid. */
 int remapper_at_unknown(struct remapper *remapper, uint64_t ns);
+
+/* Writes a mark of the old trace before the next record. */
+int remapper_mark(struct remapper *remapper, const struct mst_mark *mark);
 
 /* Notes the new trace's ordinal of the block that has the index `old` in the old one. */
 int remapper_keep_ordinal(struct remapper *remapper, uint64_t old, uint64_t ordinal);

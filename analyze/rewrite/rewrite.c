@@ -22,6 +22,7 @@ struct rewrite {
 	bool based;                     /* the new trace begins with an initial state ... */
 	uint64_t begin_ns;              /* ... of this time */
 	uint64_t null_frees;            /* of the old trace so far */
+	uint32_t n_marks;               /* of the old trace that are written, or out of the range */
 	uint64_t late_frees; /* of NULL: those of the chunk behind its exit marker, until that is read */
 	bool *passed_by; /* [room_passed_by] by token of the present chunk: nothing is left of its records */
 	uint32_t room_passed_by;
@@ -260,6 +261,26 @@ static bool is_exit(const struct rewrite *w, const struct mst_event *e)
 	return e->type == MST_EVENT_CALL && w->remapper.kinds[e->kind].op == MST_OP_EXIT;
 }
 
+static bool is_in_range(const struct rewrite *w, const struct mst_mark *mark)
+{
+	return mark->record >= w->options.first && in_ms(w, mark->time) >= w->options.from &&
+	       in_ms(w, mark->time) <= w->options.until;
+}
+
+/* The marks before a record of the old trace, in what is left of which they keep their place. */
+static int write_marks(struct rewrite *w, uint64_t record)
+{
+	uint32_t n;
+	const struct mst_mark *marks = mst_reader_marks(w->remapper.reader, &n);
+	int err = 0;
+
+	for (; w->n_marks < n && marks[w->n_marks].record <= record && !err; w->n_marks++) {
+		if (is_in_range(w, &marks[w->n_marks]))
+			err = remapper_mark(&w->remapper, &marks[w->n_marks]);
+	}
+	return err;
+}
+
 /* Handles record `at` of the chunk: the state before the range, or a record of the range. */
 static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct mst_sp_cursor *sp_cursor,
 		       const struct mst_event *e, uint32_t at)
@@ -277,9 +298,9 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 		return err;
 	if (w->options.filter && !block_filter_follow(w->options.filter, e))
 		return MST_ERR_NOMEM;
-	if (w->begun)
+	if (w->begun && !(err = write_marks(w, record)))
 		err = write_event(w, e);
-	else if (!cut_state_note(&w->cut_state, e, chunk->initial))
+	else if (!w->begun && !cut_state_note(&w->cut_state, e, chunk->initial))
 		err = MST_ERR_NOMEM;
 	if (is_exit(w, e)) {
 		count_null_frees(w, w->late_frees, time);
@@ -603,6 +624,8 @@ int rewrite_finish(struct rewrite *w)
 		err = begin(w);
 	if (!err && !w->ended)
 		err = mst_remap_unloaded(w->remapper.remap);
+	if (!err)
+		err = write_marks(w, UINT64_MAX);
 	if (!err)
 		err = mst_remap_thread_names(w->remapper.remap);
 	if (!err)

@@ -27,7 +27,7 @@ ${function%% *} "$3" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 printf '%%s\n' "${COMPREPLY[@]}"
 """ % LIBRARY
 PROGRAM, FILE = "a-program", "trace.zst"     # that one in PATH, this one in the current folder
-PARTS = "identity time threads instructions names usable stacks mappings pages free-stacks rss"
+PARTS = "identity time threads instructions names usable stacks mappings pages free-stacks rss marks"
 
 # The typed line, and the words offered.
 CASES = {

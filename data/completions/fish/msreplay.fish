@@ -59,7 +59,7 @@ function __msconvert_formats
     msconvert $argv[1] 2>/dev/null | string replace -r '^(\S+) +(\.\S+ +)?' '$1\t'
 end
 
-set -l parts identity time threads instructions names usable stacks mappings pages free-stacks rss
+set -l parts identity time threads instructions names usable stacks mappings pages free-stacks rss marks
 complete -c msconvert -l to -x -a 'help (__msconvert_formats --to=help)' -d 'Format to write'
 complete -c msconvert -l from -x -a 'help fork (__msconvert_formats --from=help)' -d 'Format of the input'
 complete -c msconvert -l tick-rate -x -d "Ticks a second of the input's clock"
