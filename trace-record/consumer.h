@@ -43,6 +43,12 @@ struct consumer_moving {
 	uint64_t address; /* where it was; 0: there is none */
 };
 
+/* The name of a mark whose last part has not come yet. */
+struct consumer_mark {
+	uint32_t n; /* bytes */
+	char name[SHM_MARK_MOST + 1];
+};
+
 /* Calls of free(NULL), which the ring only counts. */
 struct consumer_null_frees {
 	uint64_t counted; /* in the trace; seen - counted are due ... */
@@ -75,6 +81,7 @@ struct consumer {
 	struct consumer_event event;
 	struct consumer_node *nodes; /* by number */
 	uint32_t n_nodes;
+	struct consumer_mark mark;
 };
 
 /* The program may write there at any time: what is checked and what is used are one read. */

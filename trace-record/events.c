@@ -558,6 +558,29 @@ static int write_name(struct tracee *t, struct consumer *consumer, const struct 
 	return tracee_rename(t, consumer, e->size, e->stamp, name);
 }
 
+/* A part of a mark's name; with the last part the mark is whole. Of a name that lacks a part the rest counts as lost. */
+static int write_mark(struct tracee *t, struct consumer *consumer, const struct consumer_event *e,
+		      const struct clock *clock)
+{
+	const uint64_t words[2] = { e->address, e->old };
+	const uint32_t at = SHM_MARK_AT(e->size), size = SHM_MARK_SIZE(e->size);
+	struct consumer_mark *mark = &consumer->mark;
+
+	_Static_assert(sizeof(words) == SHM_MARK_BYTES && SHM_MARK_MOST <= MST_MAX_MARK,
+		       "a part is two words");
+	if (at == 0)
+		mark->n = 0;
+	if (at != mark->n || size > SHM_MARK_MOST || at > size)
+		return MST_ERR_ARGUMENT;
+	mark->n = size - at < SHM_MARK_BYTES ? size : at + SHM_MARK_BYTES;
+	memcpy(mark->name + at, words, mark->n - at);
+	if (mark->n < size)
+		return 0;
+	mark->name[size] = '\0';
+	tracee_set_time(t, consumer, e->stamp, clock);
+	return mst_writer_mark(t->writer, 0, consumer->thread, mark->name);
+}
+
 static bool is_realloc(const struct consumer_event *e)
 {
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
@@ -572,7 +595,7 @@ static int count_instructions(struct tracee *t, uint64_t instructions)
 }
 
 static __attribute__((noinline)) int write_other(struct tracee *t, struct consumer *consumer,
-						 const struct consumer_event *e)
+						 const struct consumer_event *e, const struct clock *clock)
 {
 	if (e->op == SHM_OP_MOVING)
 		return begin_moving(t, consumer, e->address);
@@ -586,6 +609,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 		return write_sp_changes(t, e);
 	if (e->op == SHM_OP_NAME)
 		return write_name(t, consumer, e);
+	if (e->op == SHM_OP_MARK)
+		return write_mark(t, consumer, e, clock);
 	if (e->op == SHM_OP_NO_FORK) {
 		tracee_forget_fork(t, (uint32_t)e->size);
 		return 0;
@@ -610,13 +635,14 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 }
 
 /* The most frequent first. */
-static inline int write_event(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
+static inline int write_event(struct tracee *t, struct consumer *consumer, const struct consumer_event *e,
+			      const struct clock *clock)
 {
 	if (e->op == SHM_OP_FREE)
 		return write_free(t, e);
 	if (__builtin_expect(e->op == MST_OP_MALLOC || e->op == MST_OP_NEW, 1))
 		return write_alloc(t, consumer, e);
-	return write_other(t, consumer, e);
+	return write_other(t, consumer, e, clock);
 }
 
 /* ---- the order ---- */
@@ -633,7 +659,8 @@ void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t
 }
 
 /* Writes an event that gives an address at which a block is live: that block was freed. */
-static int write_after_free(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
+static int write_after_free(struct tracee *t, struct consumer *consumer, const struct consumer_event *e,
+			    const struct clock *clock)
 {
 	struct block block;
 
@@ -643,7 +670,7 @@ static int write_after_free(struct tracee *t, struct consumer *consumer, const s
 		if (err)
 			return err;
 	}
-	return write_event(t, consumer, e);
+	return write_event(t, consumer, e, clock);
 }
 
 /* Takes the consumer's next event, which has been peeked at. */
@@ -654,9 +681,9 @@ static int take_event(struct tracee *t, struct consumer *consumer, const struct 
 
 	if (e->stamp - t->at_stamp >= TIME_STAMPS || consumer->thread != t->at_thread)
 		tracee_set_time(t, consumer, e->stamp, clock);
-	err = write_event(t, consumer, e);
+	err = write_event(t, consumer, e, clock);
 	if (__builtin_expect(err == NOT_PLAIN, 0))
-		err = write_after_free(t, consumer, e);
+		err = write_after_free(t, consumer, e, clock);
 	assert(err <= 0); /* an address is never live twice */
 	consumer_take(consumer);
 	return err;

@@ -38,6 +38,7 @@ int f(char *p, unsigned long n)
 	else
 		VALGRIND_RESIZEINPLACE_BLOCK(p, n, n + 1, 0);
 	VALGRIND_FREELIKE_BLOCK(p, 0);
+	msrec_mark("worked");
 	return MSREC_RECORDING;
 }
 """
@@ -112,6 +113,7 @@ class Tests:
             expected = {("alloc", MALLOCLIKE): 3, ("alloc", RESIZEINPLACE): 1, ("free", MALLOCLIKE): 3,
                         ("free", RESIZEINPLACE): 1}
             assert self.calls(text) == expected, f"recorded {self.calls(text)}"
+            assert re.findall(r"^mark .* thread=\d+ (.*)", text, re.M) == ["worked"], "lacks its mark"
             replayed = self.run(self.msreplay, "--time-unit=B", "--threshold=0", "--detailed-freq=1",
                                 "--massif-out-file=-", trace)
             places = {place[1:] for place in TREE.findall(replayed)}

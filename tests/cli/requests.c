@@ -62,7 +62,8 @@ __attribute__((noinline)) int request_work(int times)
 	/* An address may be an integer; the macros evaluate their arguments once, recorded or not. */
 	MSREC_FREELIKE((unsigned long)(memory + evaluated++));
 	MSREC_MALLOCLIKE(NULL, evaluated++);
-	return evaluated == 2 ? MSREC_RECORDING : -1;
+	evaluated < 0 ? (void)0 : msrec_mark(evaluated++ ? "worked" : "");
+	return evaluated == 3 ? MSREC_RECORDING : -1;
 }
 
 #ifndef STATIC

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * msrec.h: client requests, by which a custom allocator names the blocks that it gives out.
+ * msrec.h: client requests, by which a program marks points of its run, and a custom allocator names the blocks that
+ * it gives out.
+ *
+ *     msrec_mark("ready")                     this point of the run is called so, for --at=mark:ready and its like.
+ *
+ * A mark stands exactly between what the calling thread allocated and freed before and after it. The name is copied, up to
+ * 255 bytes of it; several marks may have one name. It may be made in any thread and in signal handlers, and never allocates.
  *
  * msrec sees malloc and its like, but not how a pool, an arena or a garbage collector divides the memory. Each request records
  * a custom block with the stack at that point. In Massif's files such blocks appear as after Valgrind's requests of the
@@ -39,6 +45,7 @@ extern "C" {
 void msrec_malloclike(const void *block, size_t size);
 void msrec_freelike(const void *block);
 void msrec_resizeinplace(const void *block, size_t size);
+void msrec_mark(const char *name);
 #ifdef __cplusplus
 }
 #endif
@@ -71,7 +78,15 @@ void msrec_resizeinplace(const void *block, size_t size);
 		(int)!!msrec_function_;                                                                      \
 	}))
 
+/* Hides the function of that name: an expression without a value. */
+#define msrec_mark(name)                                                                                     \
+	(__extension__({                                                                                     \
+		const char *const msrec_name_ = (name);                                                      \
+		MSREC_CALL_(msrec_mark, (msrec_name_));                                                      \
+	}))
+
 #else
+#define msrec_mark(name) ((void)(name))
 #define MSREC_CALL_(name, arguments)                                                                         \
 	do {                                                                                                 \
 		(void)msrec_block_;                                                                          \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions that the client requests of msrec.h call. Requests are recorded as they are: only the program knows its
- * custom blocks. As in Massif there is no block at NULL.
+ * custom blocks, and what its marks are called. As in Massif there is no block at NULL.
  */
 #include "export.h"
 #include "msrec.h"
@@ -31,4 +31,13 @@ EXPORT void msrec_resizeinplace(const void *block, size_t size)
 {
 	if (is_block(block))
 		recorder_resizelike(block, size, CALLER_REGS());
+}
+
+/* The header's macro of that name is for programs. */
+#undef msrec_mark
+
+EXPORT void msrec_mark(const char *name)
+{
+	if (next_ready || next_resolve())
+		recorder_named_mark(name ? name : "");
 }

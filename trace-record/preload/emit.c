@@ -43,14 +43,16 @@ __attribute__((noinline)) bool emit_value(struct thread *t, uint8_t op, uint8_t 
 	return emit_record(t, shm_head(op, flags, value), value, operand, operand ? 1 : 0);
 }
 
-bool emit_name(struct thread *t, uint64_t pointer, const char name[SHM_NAME_BYTES])
+bool emit_part(struct thread *t, uint8_t op, uint64_t value, const char text[EMIT_TEXT_BYTES])
 {
-	const uint8_t flags = shm_is_wide(pointer) ? SHM_WIDE : 0;
+	const uint8_t flags = shm_is_wide(value) ? SHM_WIDE : 0;
 	uint64_t words[2];
 
-	_Static_assert(sizeof(words) == SHM_NAME_BYTES, "a name is two words");
-	__builtin_memcpy(words, name, sizeof(words));
-	return emit_record(t, shm_head(SHM_OP_NAME, flags, pointer), pointer, words, 2);
+	_Static_assert(sizeof(words) == EMIT_TEXT_BYTES && EMIT_TEXT_BYTES == SHM_NAME_BYTES &&
+			       EMIT_TEXT_BYTES == SHM_MARK_BYTES,
+		       "a text is two words");
+	__builtin_memcpy(words, text, sizeof(words));
+	return emit_record(t, shm_head(op, flags, value), value, words, 2);
 }
 
 /* A signal handler may add to the losses meanwhile. */

@@ -21,8 +21,9 @@
 /* A record with a value and at most one operand (NULL: none). False: there is no room. */
 bool emit_value(struct thread *t, uint8_t op, uint8_t flags, uint64_t value, const uint64_t *operand);
 
-/* A thread, by its pthread_t, has another name. False: there is no room. */
-bool emit_name(struct thread *t, uint64_t pointer, const char name[SHM_NAME_BYTES]);
+/* A record with a value and EMIT_TEXT_BYTES of a text: a thread's name, or a part of a mark's. False: there is no room. */
+#define EMIT_TEXT_BYTES 16u
+bool emit_part(struct thread *t, uint8_t op, uint64_t value, const char text[EMIT_TEXT_BYTES]);
 
 /* The slow half of emit_losses(). */
 bool emit_losses_due(struct thread *t);

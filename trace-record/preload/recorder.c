@@ -413,6 +413,41 @@ void recorder_mark(enum mst_op op)
 	thread_end_event(t, OUTSIDE);
 }
 
+/* Stamped, because a mark is a point in time. */
+static void emit_mark(struct thread *t, const char *name)
+{
+	uint32_t size = 0;
+
+	while (size < SHM_MARK_MOST && name[size])
+		size++;
+	t->out.stamp_due = t->out.limit = 0;
+	for (uint32_t at = 0; at == 0 || at < size; at += SHM_MARK_BYTES) {
+		const uint32_t left = size - at, n = left < SHM_MARK_BYTES ? left : SHM_MARK_BYTES;
+		char part[SHM_MARK_BYTES] = "";
+
+		__builtin_memcpy(part, name + at, n);
+		if (!emit_losses(t) || !emit_part(t, SHM_OP_MARK, SHM_MARK(at, size), part)) {
+			ring_lose(&t->out);
+			return;
+		}
+	}
+}
+
+void recorder_named_mark(const char *name)
+{
+	struct thread *t = innermost_or_lose();
+	uint8_t inside;
+	uint64_t count;
+
+	if (!t)
+		return;
+	inside = thread_begin_event(t);
+	count = emit_extras(t, 0);
+	emit_mark(t, name);
+	emit_end_extras(t, count);
+	fork_barrier_pass(t, inside);
+}
+
 /* In a signal handler that interrupted the program at this stack pointer. Not if the thread is unknown, or in an event. */
 static void sample_depth(uintptr_t sp)
 {
@@ -455,7 +490,7 @@ void recorder_thread_name(uint64_t pointer, const char *name)
 	count = emit_extras(t, 0);
 	/* A name that finds no room is looked up by msrec. */
 	if (emit_losses(t))
-		emit_name(t, pointer, text);
+		emit_part(t, SHM_OP_NAME, pointer, text);
 	emit_end_extras(t, count);
 	fork_barrier_pass(t, inside);
 }

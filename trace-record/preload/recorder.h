@@ -78,6 +78,9 @@ void recorder_thread_name(uint64_t pointer, const char *name);
 /* Emits a marker. */
 void recorder_mark(enum mst_op op);
 
+/* A mark between the calling thread's events, for which the program has a name: the first SHM_MARK_MOST bytes of it. */
+void recorder_named_mark(const char *name);
+
 /* Once, when the process begins: samples stack depths between the calls, if that is wanted. */
 void recorder_start_samples(void);
 

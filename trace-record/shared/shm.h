@@ -32,7 +32,7 @@
 #include "mst_op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 13u
+#define SHM_VERSION 14u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -315,6 +315,8 @@ enum shm_op {
 	SHM_OP_NAME = 136, /* the value: a thread's pthread_t; the operands: its new name, cut at 16 bytes */
 	SHM_OP_DELETE = 137, /* as FREE, of operator delete: with SHM_USABLE the size that it was given */
 	SHM_OP_DELETE_ARRAY = 138,
+	SHM_OP_MARK =
+		139, /* a part of a mark's name: the value as SHM_MARK() has it; the operands: its bytes */
 	SHM_OP_NO_FORK = 135, /* the value: the number of a fork that has failed after its marker */
 	SHM_PAD = 255,
 };
@@ -334,6 +336,16 @@ enum shm_flag {
 #define SHM_RECORD_WORDS 7u /* at most */
 #define SHM_SP_CHANGE_BYTES 22u
 #define SHM_NAME_BYTES 16u
+
+/*
+ * A mark's name of `size` bytes comes in parts of SHM_MARK_BYTES, one record after the other, of which the last is the mark.
+ * Each says at which byte it begins. A name without bytes is one part.
+ */
+#define SHM_MARK_BYTES 16u
+#define SHM_MARK_MOST 255u
+#define SHM_MARK(at, size) ((uint64_t)(at) << 16 | (size))
+#define SHM_MARK_AT(value) ((uint32_t)((value) >> 16))
+#define SHM_MARK_SIZE(value) ((uint32_t)(value)&0xffff)
 
 #define SHM_OP(head) ((uint8_t)(head))
 #define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
@@ -370,6 +382,7 @@ static inline unsigned shm_operands(uint8_t op)
 	case MST_OP_REALLOC_FREE:
 	case SHM_OP_SP_CHANGES:
 	case SHM_OP_NAME:
+	case SHM_OP_MARK:
 	case MST_OP_PAGE_MREMAP:
 		return 2;
 	case MST_OP_MREMAP_MOVED: /* the old length */
