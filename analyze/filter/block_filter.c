@@ -160,6 +160,7 @@ struct census {
 	struct observer observer;
 	struct block_filter_count all;
 	uint64_t mean, last_ns;
+	uint64_t n_initial; /* blocks of the initial state */
 };
 
 static void add(struct block_filter_count *to, uint64_t mean, uint64_t size, uint64_t blocks)
@@ -175,9 +176,11 @@ static int count_chunk(struct observer *observer, const struct mst_reader *reade
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	census->last_ns = chunk->last_time << mst_reader_time_shift(reader);
-	for (uint32_t i = 0; i < chunk->n_tokens && !chunk->initial; i++) {
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const struct mst_token *token = &chunk->tokens[i];
-		if (token->role == MST_ALLOC)
+		if (token->role == MST_ALLOC && chunk->initial)
+			census->n_initial += token->count;
+		else if (token->role == MST_ALLOC)
 			add(&census->all, census->mean, kinds[token->kind].size, token->count);
 	}
 	return 0;
@@ -214,6 +217,7 @@ static int run_scan(struct block_filter *f, struct mst_reader *reader, const str
 		return err;
 	const struct mst_end *end = mst_reader_end(reader);
 	f->all = census.all;
+	f->first_block = f->query->no_initial ? census.n_initial : 0;
 	f->mean = census.mean;
 	f->time_shift = mst_reader_time_shift(reader);
 	if (f->lives && !block_lives_end(f->lives, end ? end->time_ns : census.last_ns))
@@ -268,7 +272,7 @@ bool block_filter_block(const struct block_filter *f, uint32_t kind, uint32_t th
 			uint64_t index)
 {
 	uint64_t first = index;
-	if (!call_passes(f, kind, thread, time))
+	if (index < f->first_block || !call_passes(f, kind, thread, time))
 		return false;
 	if (!f->lives)
 		return true;

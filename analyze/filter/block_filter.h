@@ -20,6 +20,7 @@
 /* Zero-initialised lets all pass. */
 struct block_filter_query {
 	uint64_t from_ns;             /* allocated then or later */
+	bool no_initial;              /* it is not of the initial state */
 	const char *const *threads;   /* allocated by one of these: profile_rows.h */
 	const char *const *modules;   /* code of one of these is in the stack: profile_rows.h */
 	const char *const *functions; /* one of these is in the stack: patterns of fnmatch(3) */
@@ -33,7 +34,7 @@ struct block_filter_query {
 /* Whether the query asks for what frees must name their blocks for. */
 static inline bool block_filter_needs_identity(const struct block_filter_query *query)
 {
-	return query->from_ns || query->n_threads || query->n_lifetimes;
+	return query->from_ns || query->no_initial || query->n_threads || query->n_lifetimes;
 }
 
 /* Allocations: calls in shares of sample_weight.h, and bytes. */
@@ -57,6 +58,7 @@ struct block_filter {
 	bool again;     /* the next free is of a block that passed and was freed before */
 	uint32_t
 		left_out; /* by the last event: the kind of the block that came and doesn't pass; MST_NONE: none */
+	uint64_t first_block; /* blocks with a lower index don't pass */
 	struct block_filter_count all, passed;
 };
 

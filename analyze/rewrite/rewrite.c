@@ -44,6 +44,19 @@ static uint64_t in_ms(const struct rewrite *w, uint64_t time)
 	return (time << mst_reader_time_shift(w->remapper.reader)) / NS_PER_MS;
 }
 
+/* Whether a record of the old trace, at that time, is behind the range. */
+static bool is_behind(const struct rewrite *w, uint64_t record, uint64_t ms)
+{
+	return ms > w->options.until || (w->options.ends && record >= w->options.behind);
+}
+
+/* Whether all of a chunk is before the range's end. */
+static bool ends_in_range(const struct rewrite *w, const struct mst_chunk *chunk)
+{
+	return in_ms(w, chunk->last_time) <= w->options.until &&
+	       (!w->options.ends || chunk->first_record + chunk->n_records <= w->options.behind);
+}
+
 /* ---- the range's beginning ---- */
 
 /* True if the range begins after the chunk. */
@@ -216,8 +229,7 @@ static int write_event(struct rewrite *w, const struct mst_event *e)
 /* Whether nothing of a chunk of the range gets into the new trace. */
 static bool is_filtered_out(const struct rewrite *w, const struct mst_chunk *chunk)
 {
-	return w->begun && w->options.filter && !w->options.left_out &&
-	       in_ms(w, chunk->last_time) <= w->options.until &&
+	return w->begun && w->options.filter && !w->options.left_out && ends_in_range(w, chunk) &&
 	       block_filter_skips(w->options.filter, w->remapper.reader, chunk);
 }
 
@@ -264,7 +276,8 @@ static bool is_exit(const struct rewrite *w, const struct mst_event *e)
 static bool is_in_range(const struct rewrite *w, const struct mst_mark *mark)
 {
 	return mark->record >= w->options.first && in_ms(w, mark->time) >= w->options.from &&
-	       in_ms(w, mark->time) <= w->options.until;
+	       in_ms(w, mark->time) <= w->options.until &&
+	       (!w->options.ends || mark->record <= w->options.behind);
 }
 
 /* The marks before a record of the old trace, in what is left of which they keep their place. */
@@ -293,7 +306,7 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 		err = begin(w);
 	if (at == 0 && !err)
 		count_null_frees(w, chunk->sums.null_frees - w->late_frees, time);
-	w->ended = !chunk->initial && time > w->options.until;
+	w->ended = !chunk->initial && is_behind(w, record, time);
 	if (err || w->ended || (err = take_sp_changes(w, sp_cursor, at)))
 		return err;
 	if (w->options.filter && !block_filter_follow(w->options.filter, e))
@@ -348,8 +361,8 @@ static int take_records(struct rewrite *w, const struct mst_chunk *chunk)
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_sp_cursor sp_cursor = MST_SP_CURSOR(chunk);
 	struct mst_event e;
-	const bool passes_by = w->begun && w->options.filter && chunk->sp_changes_size == 0 &&
-			       in_ms(w, chunk->last_time) <= w->options.until;
+	const bool passes_by =
+		w->begun && w->options.filter && chunk->sp_changes_size == 0 && ends_in_range(w, chunk);
 	int err = 0;
 
 	if (!mst_sp_next(&sp_cursor, &w->sp_change))
@@ -575,8 +588,10 @@ static void find_end(const struct rewrite *w, const struct mst_end *there, struc
 
 	*end = (struct mst_end){
 		.reason = MST_END_DETACHED,
-		.time_ns = w->ended ? w->options.until * NS_PER_MS : mst_writer_time(w->remapper.writer),
+		.time_ns = mst_writer_time(w->remapper.writer),
 	};
+	if (w->ended)
+		end->time_ns = w->options.ends ? w->options.behind_ns : w->options.until * NS_PER_MS;
 	if (!w->ended && there)
 		*end = *there;
 	end->events = mst_writer_events(w->remapper.writer);
@@ -602,13 +617,14 @@ static int copy_memory(const struct rewrite *w)
 
 	if (drops(w, REMAPPER_RSS) || drops(w, REMAPPER_TIME))
 		return 0;
-	if (from == 0 && w->options.until == UINT64_MAX && w->options.first == 0)
+	if (from == 0 && w->options.until == UINT64_MAX && w->options.first == 0 && !w->options.ends)
 		err = mst_writer_peak_resident(w->remapper.writer, mst_reader_peak_resident(reader));
 	for (uint32_t i = 0; i < n && !err; i++) {
 		const uint64_t ns = samples[i].time << shift;
 
 		if (in_ms(w, samples[i].time) >= from && ns >= w->options.first_ns &&
-		    in_ms(w, samples[i].time) <= w->options.until)
+		    in_ms(w, samples[i].time) <= w->options.until &&
+		    (!w->options.ends || ns <= w->options.behind_ns))
 			err = mst_writer_memory(w->remapper.writer, ns, &samples[i]);
 	}
 	return err;

@@ -18,6 +18,9 @@ struct rewrite_options {
 	uint64_t from, until; /* milliseconds, both included; 0 and UINT64_MAX: all */
 	uint64_t first;       /* no record before this one, either */
 	uint64_t first_ns;    /* the time of that */
+	bool ends;            /* no record from `behind` on, either */
+	uint64_t behind;      /* ... */
+	uint64_t behind_ns;   /* ... and the time there */
 	int level;            /* of zstd; 0: as msrec's, with chunks of its size; else with large chunks */
 	unsigned drop;        /* enum remapper_part, several */
 	bool no_args;         /* of the command line, only the program's name */
