@@ -128,6 +128,8 @@ static const char *moment_word(const struct emit_view *view)
 		return "peak";
 	case AT_END:
 		return "end";
+	case AT_MARK:
+		return "mark";
 	case AT_TIME:
 		break;
 	}

@@ -37,6 +37,12 @@ static bool find_bounds(struct massif *m, const struct mst_reader *reader, const
 	return m->sums.plain || (m->tokens.ready && m->sums.bounds.known);
 }
 
+/* Whether a mark that is asked for lies in the chunk. */
+static bool has_mark(const struct massif *m, const struct mst_chunk *chunk)
+{
+	return m->requested.next_mark < chunk->first_record + chunk->n_records;
+}
+
 /* Whether sums never suffice. A sample's sums are those of the recorded blocks, not of what they stand for. */
 static bool needs_records(const struct massif *m, const struct mst_reader *reader,
 			  const struct mst_chunk *chunk)
@@ -55,7 +61,7 @@ bool massif_sums_suffice(struct observer *observer, const struct mst_reader *rea
 	m->sums.plain = false;
 	if (!m->settings->heap && !m->depths)
 		return true;
-	if (needs_records(m, reader, chunk) || !find_bounds(m, reader, chunk))
+	if (needs_records(m, reader, chunk) || has_mark(m, chunk) || !find_bounds(m, reader, chunk))
 		return false;
 	return is_uneventful(m, clock_behind(&m->clock, m->counters.clock, m->sums.bounds.clock),
 			     m->sums.bounds.rise);
@@ -112,6 +118,5 @@ bool massif_satisfied(const struct observer *observer)
 {
 	const struct massif *m = (const struct massif *)observer;
 
-	return m->settings->only_moments && m->requested.n_times == m->settings->n_ats &&
-	       m->requested.taken == m->requested.n_times;
+	return m->settings->only_moments && requested_satisfied(&m->requested);
 }

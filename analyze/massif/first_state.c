@@ -85,7 +85,11 @@ bool massif_can_enter(const struct settings *s, const struct mst_reader *reader)
 bool massif_before(const struct settings *s, const struct mst_keyframe *keyframe, unsigned time_shift)
 {
 	for (size_t i = 0; i < s->n_ats; i++) {
-		if (s->ats[i].kind == AT_TIME && s->ats[i].time < clock_at_keyframe(s, keyframe, time_shift))
+		const struct at *at = &s->ats[i];
+
+		if (at->kind == AT_TIME && at->time < clock_at_keyframe(s, keyframe, time_shift))
+			return false;
+		if (at->kind == AT_MARK && at->record < keyframe->records)
 			return false;
 	}
 	return true;

@@ -134,6 +134,6 @@ bool massif_fill_detailed(struct massif *m)
 void massif_keep_all(struct massif *m)
 {
 	if (!massif_fill_detailed(m) ||
-	    !requested_copy_all(&m->requested, m->requested.taken, m->snapshots.items, m->snapshots.n))
+	    !requested_copy_due(&m->requested, m->snapshots.items, m->snapshots.n))
 		m->failed = true;
 }

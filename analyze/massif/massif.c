@@ -175,20 +175,18 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 	(void)reader;
 	if (m->pages.mapped)
 		massif_end_pages(m);
-	/* Times after the end come before the end itself, which has the true peak if that is wanted. */
-	if (!requested_copy_all(&m->requested, m->requested.n_times, m->snapshots.items, m->snapshots.n) ||
-	    !end_peak(m))
+	/* Points after the last call come before the end itself, which has the true peak if that is wanted. */
+	if (!requested_copy_points(&m->requested, m->snapshots.items, m->snapshots.n) || !end_peak(m))
 		return MST_ERR_NOMEM;
-	for (size_t i = m->requested.taken; i < m->settings->n_ats; i++) {
+	for (size_t i = 0; i < m->settings->n_ats; i++) {
 		const struct at *at = &m->settings->ats[i];
 		struct request *request = &m->requested.requests[i];
 
-		if (at->kind != AT_PEAK && !end_request(m, at, request))
+		if (!requested_is_taken(&m->requested, i) && at->kind != AT_PEAK &&
+		    !end_request(m, at, request))
 			return MST_ERR_NOMEM;
 	}
-	return requested_copy_all(&m->requested, m->settings->n_ats, m->snapshots.items, m->snapshots.n)
-		       ? 0
-		       : MST_ERR_NOMEM;
+	return requested_copy_all(&m->requested, m->snapshots.items, m->snapshots.n) ? 0 : MST_ERR_NOMEM;
 }
 
 /* ---- life ---- */
@@ -307,8 +305,9 @@ bool massif_is_point_here(const struct massif *m, uint32_t *records)
 		*records = r->peak.records;
 		return r->highest != m->before.highest;
 	case AT_TIME:
+	case AT_MARK:
 		*records = r->requests[0].one.records;
-		return r->taken > 0 && m->before.taken == 0;
+		return r->times.taken + r->marks.taken > 0 && m->before.taken == 0;
 	case AT_END:
 		break;
 	}

@@ -320,6 +320,7 @@ int massif_run_pages(struct massif *m)
 			start(m, i);
 		for (; more && change.record <= i; more = stack_depth_next(m->depths, &depths, &change))
 			massif_sp_change(m, &change, i);
+		consider_marks(m, &m->counters, i);
 		err = run_event(m, kinds, &e, i);
 	}
 	for (; more && !err; more = stack_depth_next(m->depths, &depths, &change))

@@ -177,6 +177,20 @@ static inline void consider_times(struct massif *m, const struct counters *befor
 	}
 }
 
+/* Before the record `records` of the chunk: requests at marks. */
+static inline void consider_marks(struct massif *m, const struct counters *now, uint32_t records)
+{
+	const uint64_t record = m->chunk->first_record + records;
+
+	if (__builtin_expect(record >= m->requested.next_mark, 0)) {
+		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, now, records);
+
+		s.detailed = true;
+		if (requested_pass_marks(&m->requested, &s, record))
+			massif_keep_all(m);
+	}
+}
+
 /* From this time on there can be a snapshot, or a request is over. */
 static inline uint64_t next_due(const struct massif *m)
 {
@@ -190,7 +204,7 @@ static inline uint64_t next_due(const struct massif *m)
 static inline void massif_note_requests(struct massif *m)
 {
 	m->before.highest = m->requested.highest;
-	m->before.taken = m->requested.taken;
+	m->before.taken = m->requested.times.taken + m->requested.marks.taken;
 }
 
 /* Makes the chunk the present one. */

@@ -227,6 +227,22 @@ static uint32_t run_until(struct massif *m, uint32_t i, uint32_t end)
 	return i;
 }
 
+/* The same with the marks that are asked for. */
+static uint32_t run_marked(struct massif *m, uint32_t i, uint32_t end)
+{
+	const uint64_t first = m->chunk->first_record;
+
+	while (m->requested.next_mark < first + end) {
+		const uint64_t mark = m->requested.next_mark;
+
+		if (mark > first + i)
+			i = run_until(m, i, (uint32_t)(mark - first));
+		consider_marks(m, &m->counters, i);
+		assert(m->requested.next_mark > mark || m->requested.marks.taken == m->requested.marks.n);
+	}
+	return run_until(m, i, end);
+}
+
 /* ---- stacks ---- */
 
 void massif_sp_change(struct massif *m, const struct sp_change *change, uint32_t i)
@@ -264,9 +280,9 @@ void massif_run_records(struct massif *m)
 	massif_begin_quiet(m);
 	while (m->depths && stack_depth_next(m->depths, &cursor, &change)) {
 		assert(change.record <= end);
-		i = run_until(m, i, change.record);
+		i = run_marked(m, i, change.record);
 		massif_sp_change(m, &change, i);
 	}
-	run_until(m, i, end);
+	run_marked(m, i, end);
 	set_clock(m, clock_at_end(&m->clock, m->counters.clock), end);
 }

@@ -13,11 +13,28 @@ static bool wants(const struct settings *settings, enum at_kind kind)
 	return false;
 }
 
+static struct request_queue queue_of(const struct settings *settings, size_t first, enum at_kind kind)
+{
+	struct request_queue queue = { .first = first };
+
+	while (first + queue.n < settings->n_ats && settings->ats[first + queue.n].kind == kind)
+		queue.n++;
+	return queue;
+}
+
+/* The first request of a queue that is not taken. NULL: there is none. */
+static const struct at *next_of(const struct requested *requested, const struct request_queue *queue)
+{
+	return queue->taken < queue->n ? &requested->settings->ats[queue->first + queue->taken] : NULL;
+}
+
 static void find_next(struct requested *requested)
 {
-	requested->next_time = requested->taken < requested->n_times
-				       ? requested->settings->ats[requested->taken].time
-				       : UINT64_MAX;
+	const struct at *time = next_of(requested, &requested->times),
+			*mark = next_of(requested, &requested->marks);
+
+	requested->next_time = time ? time->time : UINT64_MAX;
+	requested->next_mark = mark ? mark->record : UINT64_MAX;
 }
 
 bool requested_init(struct requested *requested, const struct settings *settings)
@@ -27,11 +44,11 @@ bool requested_init(struct requested *requested, const struct settings *settings
 		.peak_wanted = settings->exact_peak || wants(settings, AT_PEAK),
 		.requests = calloc(settings->n_ats + 1, sizeof(*requested->requests)),
 	};
-	while (requested->n_times < settings->n_ats && settings->ats[requested->n_times].kind == AT_TIME)
-		requested->n_times++;
+	requested->times = queue_of(settings, 0, AT_TIME);
+	requested->marks = queue_of(settings, requested->times.n, AT_MARK);
 	requested->highest = requested->peak_wanted ? 0 : UINT64_MAX;
 	find_next(requested);
-	assert(requested->n_times <= settings->n_ats);
+	assert(requested->times.n + requested->marks.n <= settings->n_ats);
 	return requested->requests != NULL;
 }
 
@@ -49,15 +66,32 @@ void requested_finish(struct requested *requested)
 	free(requested->requests);
 }
 
+/* Takes the first request of a queue. True: it is for all stored snapshots. */
+static bool take(struct requested *requested, struct request_queue *queue, const struct snapshot *before)
+{
+	const size_t i = queue->first + queue->taken++;
+
+	requested->requests[i].one = *before;
+	find_next(requested);
+	return requested->settings->ats[i].what == AT_ALL;
+}
+
 bool requested_pass(struct requested *requested, const struct snapshot *before, uint64_t clock)
 {
 	bool all = false;
 
 	assert(clock > requested->next_time);
-	for (; requested->taken < requested->n_times && requested->next_time < clock; find_next(requested)) {
-		all |= requested->settings->ats[requested->taken].what == AT_ALL;
-		requested->requests[requested->taken++].one = *before;
-	}
+	while (requested->times.taken < requested->times.n && requested->next_time < clock)
+		all |= take(requested, &requested->times, before);
+	return all;
+}
+
+bool requested_pass_marks(struct requested *requested, const struct snapshot *before, uint64_t record)
+{
+	bool all = false;
+
+	while (requested->marks.taken < requested->marks.n && requested->next_mark <= record)
+		all |= take(requested, &requested->marks, before);
 	return all;
 }
 
@@ -79,31 +113,56 @@ static bool copy_all(struct request *request, const struct snapshot *stored, siz
 	return request->all;
 }
 
-bool requested_copy_all(struct requested *requested, size_t count, const struct snapshot *stored, size_t n)
+/* For the requests [first, first + count). */
+static bool copy_range(struct requested *requested, size_t first, size_t count, const struct snapshot *stored,
+		       size_t n)
 {
-	for (size_t i = count; i-- > 0 && !requested->requests[i].all;) {
-		if (requested->settings->ats[i].what == AT_ALL &&
+	for (size_t i = first; i < first + count; i++) {
+		if (requested->settings->ats[i].what == AT_ALL && !requested->requests[i].all &&
 		    !copy_all(&requested->requests[i], stored, n))
 			return false;
 	}
 	return true;
 }
 
-/* The first request taken that needs `live` and has none. */
-static struct snapshot *find_unfilled(struct requested *requested)
+bool requested_copy_due(struct requested *requested, const struct snapshot *stored, size_t n)
 {
-	while (requested->filled < requested->taken &&
-	       requested->settings->ats[requested->filled].what != AT_DETAILED)
-		requested->filled++;
-	return requested->filled < requested->taken ? &requested->requests[requested->filled].one : NULL;
+	return copy_range(requested, requested->times.first, requested->times.taken, stored, n) &&
+	       copy_range(requested, requested->marks.first, requested->marks.taken, stored, n);
+}
+
+bool requested_copy_points(struct requested *requested, const struct snapshot *stored, size_t n)
+{
+	return copy_range(requested, 0, requested->times.n + requested->marks.n, stored, n);
+}
+
+bool requested_copy_all(struct requested *requested, const struct snapshot *stored, size_t n)
+{
+	return copy_range(requested, 0, requested->settings->n_ats, stored, n);
+}
+
+/* The first request taken from a queue that needs `live` and has none. */
+static struct snapshot *find_unfilled(struct requested *requested, struct request_queue *queue)
+{
+	const struct at *ats = &requested->settings->ats[queue->first];
+
+	while (queue->filled < queue->taken && ats[queue->filled].what != AT_DETAILED)
+		queue->filled++;
+	return queue->filled < queue->taken ? &requested->requests[queue->first + queue->filled].one : NULL;
+}
+
+static struct snapshot *earlier(struct snapshot *a, struct snapshot *b)
+{
+	return a && (!b || a->records <= b->records) ? a : b;
 }
 
 struct snapshot *requested_pending(struct requested *requested)
 {
 	struct snapshot *peak = requested->peak_pending ? &requested->peak : NULL;
-	struct snapshot *at = find_unfilled(requested);
+	struct snapshot *at = earlier(find_unfilled(requested, &requested->times),
+				      find_unfilled(requested, &requested->marks));
 
-	return peak && (!at || peak->records <= at->records) ? peak : at;
+	return earlier(peak, at);
 }
 
 void requested_fill(struct requested *requested, struct snapshot *pending, struct live *live)
@@ -112,7 +171,12 @@ void requested_fill(struct requested *requested, struct snapshot *pending, struc
 	pending->live = live;
 	if (pending == &requested->peak)
 		requested->peak_pending = false;
+	else if (pending < &requested->requests[requested->marks.first].one)
+		requested->times.filled++;
 	else
-		requested->filled++;
-	assert(requested->filled <= requested->taken && requested->taken <= requested->n_times);
+		requested->marks.filled++;
+	assert(requested->times.filled <= requested->times.taken &&
+	       requested->times.taken <= requested->times.n);
+	assert(requested->marks.filled <= requested->marks.taken &&
+	       requested->marks.taken <= requested->marks.n);
 }

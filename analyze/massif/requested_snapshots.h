@@ -3,7 +3,7 @@
  * Requested snapshots, which Massif would not have taken: the true peak (--exact-peak) and points in time (--at and
  * its like). Pure numbers, as in snapshot.h; the caller keeps the counters and says what the trees are made of.
  *
- * Invariants: filled <= taken <= n_times <= settings->n_ats; requests by time come first, in order of time.
+ * Invariants: in each queue filled <= taken <= n. Requests by time come first, in order of time, then those at marks.
  */
 #ifndef ANALYZE_REQUESTED_SNAPSHOTS_H
 #define ANALYZE_REQUESTED_SNAPSHOTS_H
@@ -19,6 +19,12 @@ struct request {
 	size_t n_all;
 };
 
+/* Neighbours among settings->ats that come due one by one, in their order. */
+struct request_queue {
+	size_t first, n;
+	size_t taken, filled; /* how many of these have numbers, and `live` */
+};
+
 struct requested {
 	bool peak_wanted;
 	uint64_t highest;     /* total of the peak so far; 0: there is none */
@@ -27,10 +33,24 @@ struct requested {
 
 	const struct settings *settings;
 	struct request *requests; /* for each of the settings' `ats` */
-	size_t n_times;           /* the first of them are by time */
-	size_t taken, filled;     /* how many of these have numbers, and `live` */
-	uint64_t next_time;       /* of the first one not taken; UINT64_MAX: there is none */
+	struct request_queue times, marks;
+	uint64_t next_time; /* of the first one by time that is not taken; UINT64_MAX: there is none */
+	uint64_t next_mark; /* the same of those at marks: the record */
 };
+
+/* Whether a request has its numbers. */
+static inline bool requested_is_taken(const struct requested *requested, size_t i)
+{
+	const struct request_queue *marks = &requested->marks;
+
+	return i < requested->times.taken || (i >= marks->first && i - marks->first < marks->taken);
+}
+
+/* Whether all requests by time and at marks have their numbers, and there are no others. */
+static inline bool requested_satisfied(const struct requested *requested)
+{
+	return requested->times.taken + requested->marks.taken == requested->settings->n_ats;
+}
 
 /* False: no memory; requested_finish() is still to be called. */
 bool requested_init(struct requested *requested, const struct settings *settings);
@@ -54,8 +74,15 @@ static inline void requested_raise(struct requested *requested, const struct sna
  */
 bool requested_pass(struct requested *requested, const struct snapshot *before, uint64_t clock);
 
-/* Copies the stored snapshots for those of the first `count` requests that lack them. False: no memory. */
-bool requested_copy_all(struct requested *requested, size_t count, const struct snapshot *stored, size_t n);
+/* The same of the marks before the record `record`, or at it. */
+bool requested_pass_marks(struct requested *requested, const struct snapshot *before, uint64_t record);
+
+/* Copies the stored snapshots for those requests that have come due and lack them. False: no memory. */
+bool requested_copy_due(struct requested *requested, const struct snapshot *stored, size_t n);
+
+/* The same at the end: for those by time and at marks; for all. */
+bool requested_copy_points(struct requested *requested, const struct snapshot *stored, size_t n);
+bool requested_copy_all(struct requested *requested, const struct snapshot *stored, size_t n);
 
 /* The earliest request of the present chunk that waits for its `live`, until it is filled; or NULL. */
 struct snapshot *requested_pending(struct requested *requested);

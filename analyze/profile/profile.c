@@ -17,10 +17,20 @@ const char *const profile_value_names[PROFILE_VALUES] = {
 
 /* ---- Which chunks can do without records ---- */
 
+/* Whether the mark that is asked for lies in the present chunk. */
+static bool waits_for_mark(const struct profile *p)
+{
+	const struct mst_chunk *chunk = p->clock.chunk;
+	return p->query->at.kind == AT_MARK && !p->passed &&
+	       p->query->at.record < chunk->first_record + chunk->n_records;
+}
+
 bool profile_is_timeless(const struct profile *p)
 {
 	const struct profile_query *q = p->query;
 	const bool waits = !p->begun || q->until != PROFILE_NO_TIME || (q->at.kind == AT_TIME && !p->passed);
+	if (waits_for_mark(p))
+		return false;
 	if (!waits)
 		return true;
 	if (!p->begun || clock_counts_changes(p->settings))
@@ -83,7 +93,7 @@ static void begin_chunk(struct profile *p, const struct mst_reader *reader, cons
 /* True if sums can answer. Several threads, and blocks older than `from`, need records. */
 static bool is_plain(const struct profile_query *query)
 {
-	return (!query->threads || query->one_thread) && query->from == 0;
+	return (!query->threads || query->one_thread) && !profile_has_from(query);
 }
 
 static bool profile_sums_suffice(struct observer *observer, const struct mst_reader *reader,
@@ -104,7 +114,7 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 	if (!row_table_reserve(&p->table, n_kinds))
 		return MST_ERR_NOMEM;
 	if (chunk_lacks_identity(chunk)) {
-		if (p->query->from)
+		if (profile_has_from(p->query))
 			return MST_ERR_IDENTITY;
 		p->lacks_threads = !is_thread_known(p);
 	}
@@ -118,13 +128,19 @@ static bool profile_satisfied(const struct observer *observer)
 	return p->ended || (p->query->point_alone && p->passed);
 }
 
+/* Whether the point is a time or a mark. */
+static bool is_point(const struct profile_query *query)
+{
+	return query->at.kind == AT_TIME || query->at.kind == AT_MARK;
+}
+
 /* Without a window and a key frame, the total is that of all live blocks. */
 static void check_total(const struct profile *p)
 {
 	uint64_t total = 0;
 	for (uint32_t i = 0; i < p->table.n; i++)
 		total += p->table.rows[i].live * profile_weight(p, p->table.rows[i].kind);
-	assert(p->query->from || p->query->at.kind == AT_TIME || total == p->total);
+	assert(profile_has_from(p->query) || is_point(p->query) || total == p->total);
 	(void)total;
 }
 
@@ -135,7 +151,7 @@ static int profile_end(struct observer *observer, const struct mst_reader *reade
 	uint32_t n_kinds;
 	if (end && !p->ended && end->time_ns > p->now_ns)
 		p->now_ns = end->time_ns;
-	if (p->query->at.kind == AT_END || (p->query->at.kind == AT_TIME && !p->passed)) {
+	if (p->query->at.kind == AT_END || (is_point(p->query) && !p->passed)) {
 		p->table.point++;
 		p->point_ns = p->now_ns;
 	}
@@ -161,7 +177,7 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	p->settings = settings;
 	p->query = query;
 	clock_init(&p->clock, settings);
-	p->begun = query->from == 0;
+	p->begun = !profile_has_from(query);
 	p->any_thread = query->one_thread;
 	p->observer.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_AGES |
 			     (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
@@ -184,6 +200,8 @@ void profile_destroy(struct profile *p)
 static bool is_before_point(const struct mst_keyframe *keyframe, void *context)
 {
 	const struct profile *p = context;
+	if (p->query->at.kind == AT_MARK)
+		return keyframe->records <= p->query->at.record;
 	return clock_at_keyframe(p->settings, keyframe, p->time_shift) <= p->query->at.time;
 }
 
@@ -193,7 +211,7 @@ int profile_seek(struct profile *p, struct mst_reader *reader)
 	struct mst_keyframe keyframe;
 	uint32_t n_kinds;
 	/* A key frame lacks the clock of bytes, which adds up all calls before it. */
-	if (!q->point_alone || q->at.kind != AT_TIME || !is_plain(q) || q->until != PROFILE_NO_TIME ||
+	if (!q->point_alone || !is_point(q) || !is_plain(q) || q->until != PROFILE_NO_TIME ||
 	    clock_counts_changes(p->settings))
 		return 0;
 	p->time_shift = mst_reader_time_shift(reader);

@@ -35,6 +35,7 @@ struct profile_query {
 	 * that between them.
 	 */
 	uint64_t from, until; /* 0 and PROFILE_NO_TIME: no limit */
+	uint64_t first_block; /* nor do blocks with a lower index count; 0: no limit */
 	bool threads;         /* one row for each thread that allocated */
 	bool point_alone;     /* only the blocks live at the point in time are shown */
 	bool one_thread;      /* thread 0 makes all calls, so sums suffice */

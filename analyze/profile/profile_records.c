@@ -36,13 +36,14 @@ static void read_time(struct profile *p, struct walk *w)
 static void check_limits(struct profile *p, const struct walk *w)
 {
 	const struct profile_query *q = p->query;
-	if (!p->begun && w->time >= q->from) {
+	if (!p->begun && w->time >= q->from && w->alloc >= q->first_block) {
 		p->begun = true;
 		p->first_block = w->alloc;
 	}
 	if (p->initial)
 		return; /* limits don't apply to the initial state */
-	if (q->at.kind == AT_TIME && !p->passed && w->time > q->at.time) {
+	if (!p->passed && ((q->at.kind == AT_TIME && w->time > q->at.time) ||
+			   (q->at.kind == AT_MARK && w->chunk->first_record + w->record >= q->at.record))) {
 		p->passed = true;
 		p->table.point++;
 		p->point_ns = w->before_ns;

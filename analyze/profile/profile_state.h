@@ -46,6 +46,12 @@ struct profile {
 	bool initial; /* it holds what was live when the trace begins */
 };
 
+/* Whether blocks of before a point don't count. */
+static inline bool profile_has_from(const struct profile_query *query)
+{
+	return query->from || query->first_block;
+}
+
 static inline bool profile_counts(const struct profile *p, uint32_t kind)
 {
 	return p->kinds[kind].op != MST_OP_UNKNOWN;

@@ -102,7 +102,19 @@ int settings_set_compat(struct settings *s, enum compat compat)
 
 static bool is_before(const struct at *a, const struct at *b)
 {
-	return a->kind != b->kind ? a->kind < b->kind : a->time < b->time;
+	if (a->kind != b->kind)
+		return a->kind < b->kind;
+	return a->kind == AT_MARK ? a->record < b->record : a->time < b->time;
+}
+
+/* Moves the last request of the first `n` to its place. */
+static void place_at(struct at *ats, size_t n)
+{
+	const struct at at = ats[n - 1];
+	size_t i = n - 1;
+	for (; i > 0 && is_before(&at, &ats[i - 1]); i--)
+		ats[i] = ats[i - 1];
+	ats[i] = at;
 }
 
 int settings_add_at(struct settings *s, struct at at)
@@ -111,11 +123,15 @@ int settings_add_at(struct settings *s, struct at at)
 	if (!ats)
 		return ENOMEM;
 	s->ats = ats;
-	size_t i = s->n_ats++;
-	for (; i > 0 && is_before(&at, &ats[i - 1]); i--)
-		ats[i] = ats[i - 1];
-	ats[i] = at;
+	ats[s->n_ats++] = at;
+	place_at(ats, s->n_ats);
 	return 0;
+}
+
+void settings_sort_ats(struct settings *s)
+{
+	for (size_t n = 2; n <= s->n_ats; n++)
+		place_at(s->ats, n);
 }
 
 int settings_replace(char **text, const char *by)

@@ -45,6 +45,7 @@ struct name_list {
 /* Requests for files of their own are sorted by kind, then by time. */
 enum at_kind {
 	AT_TIME, /* after the last call at that time or before it */
+	AT_MARK, /* where the trace has a mark */
 	AT_PEAK, /* the first point in time with the largest total */
 	AT_END,
 };
@@ -59,7 +60,9 @@ enum at_what {
 struct at {
 	enum at_kind kind;
 	enum at_what what;
-	uint64_t time; /* AT_TIME: in the settings' time unit */
+	uint64_t time;    /* AT_TIME: in the settings' time unit */
+	const char *mark; /* AT_MARK: as in mark:NAME; the text is the command line's ... */
+	uint64_t record;  /* ... and its place, once it is found (marks.h): before this record */
 };
 
 /* Massif's default names. */
@@ -112,6 +115,9 @@ int settings_set_compat(struct settings *settings, enum compat compat);
 
 /* Adds a request at its place in the order. */
 int settings_add_at(struct settings *settings, struct at at);
+
+/* Brings the requests at marks, whose places have been found, into their order. */
+void settings_sort_ats(struct settings *settings);
 
 /* Appends a copy of the name. */
 int name_list_append(struct name_list *list, const char *name);
