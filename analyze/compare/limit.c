@@ -42,6 +42,7 @@ void limit_finish(struct limit *l)
 {
 	free(l->text);
 	free(l->subject);
+	free(l->at_mark);
 	for (unsigned i = 0; i < l->n_filters; i++)
 		free(l->filters[i].pattern);
 	*l = (struct limit){ 0 };
@@ -104,7 +105,7 @@ static const char *parse_time(struct limit *l, const char *text, size_t n)
 		    scale_number(text, digits, units[i].ms, &l->at_ms))
 			return NULL;
 	}
-	return "at= should be a time such as 300ms or 1.5s";
+	return "at= should be a time such as 300ms or 1.5s, or mark:NAME";
 }
 
 /* stack~PATTERN, fn~PATTERN, fn=NAME, at=TIME: what stands before the comma or the closing bracket. */
@@ -114,6 +115,11 @@ static const char *parse_filter(struct limit *l, const char *text, size_t n, boo
 		const char *word;
 		int sort;
 	} sorts[] = { { "stack~", LIMIT_STACK }, { "fn~", LIMIT_FUNCTION }, { "fn=", LIMIT_FUNCTION_IS } };
+	if (n > 8 && strncmp(text, "at=mark:", 8) == 0 && !l->at_mark) {
+		*timed = true;
+		l->at_mark = strndup(text + 8, n - 8);
+		return l->at_mark ? NULL : no_memory;
+	}
 	if (n > 3 && strncmp(text, "at=", 3) == 0) {
 		*timed = true;
 		return parse_time(l, text + 3, n - 3);
@@ -131,7 +137,7 @@ static const char *parse_filter(struct limit *l, const char *text, size_t n, boo
 		l->filters[l->n_filters++].pattern = pattern;
 		return NULL;
 	}
-	return "in brackets should be stack~PATTERN, fn~PATTERN, fn=NAME or at=TIME";
+	return "in brackets should be stack~PATTERN, fn~PATTERN, fn=NAME, at=TIME or at=mark:NAME";
 }
 
 /* The end of a condition: a comma or bracket that no bracket of the pattern's own encloses, as in fn=f(int,int). */

@@ -41,7 +41,8 @@ struct limit {
 	enum measure measure;
 	struct limit_filter filters[LIMIT_FILTERS]; /* all must hold */
 	unsigned n_filters;
-	uint64_t at_ms; /* of MEASURE_LIVE */
+	uint64_t at_ms; /* of MEASURE_LIVE ... */
+	char *at_mark;  /* ... or the mark instead; NULL: none */
 	enum limit_op op;
 	bool relative; /* to the base: what may be added to it */
 	bool percent;  /* of the base; `amount` is in thousandths of a percent */

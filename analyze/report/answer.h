@@ -73,6 +73,16 @@ struct answer_table {
 	struct answer_table *next;
 };
 
+/* Whether a table has anything for people: rows, and a column that is shown. */
+static inline bool answer_table_is_shown(const struct answer_table *table)
+{
+	for (unsigned i = 0; i < table->n_columns && table->n_values; i++) {
+		if (table->columns[i].where != ANSWER_DATA)
+			return true;
+	}
+	return false;
+}
+
 struct answer_section {
 	const char *key, *title;
 	unsigned

@@ -57,7 +57,7 @@ static void write_head(struct out *out, const struct answer_table *t)
 
 static void write_table(struct out *out, const struct answer_table *t, const struct answer_style *style)
 {
-	if (t->n_values == 0)
+	if (!answer_table_is_shown(t))
 		return;
 	if (t->title)
 		out_printf(out, "### %s\n\n", t->title);

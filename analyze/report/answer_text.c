@@ -306,11 +306,11 @@ static void write_tables(struct out *out, const struct answer_section *s, const 
 	const bool merged = s->lines;
 	struct layout l = { .style = style };
 	for (l.table = s->tables; l.table && merged; l.table = l.table->next) {
-		if (l.table->n_values)
+		if (answer_table_is_shown(l.table))
 			lay_out(&l, merged);
 	}
 	for (l.table = s->tables; l.table; l.table = l.table->next) {
-		if (l.table->n_values == 0)
+		if (!answer_table_is_shown(l.table))
 			continue;
 		if (!merged) {
 			memset(l.widths, 0, sizeof(l.widths));

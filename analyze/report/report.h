@@ -11,6 +11,7 @@
 #include "answer.h"
 #include "groups.h"
 #include "lives.h"
+#include "marks.h"
 #include "mistakes.h"
 #include "own_peaks.h"
 #include "profile.h"
@@ -48,7 +49,10 @@ struct report_query {
 	uint64_t from_ms;  /* of the growth: what was allocated after it ... */
 	uint64_t until_ms; /* ... and is live at this time; PROFILE_NO_TIME: at the end */
 	bool from_given;   /* else a tenth of the run */
-	enum group_by by;  /* with by_given; else what suits the section */
+	/* Marks in place of these times; NULL: none. Their places are those of the trace that is read. */
+	const char *from_mark, *until_mark;
+	struct mark_place from_place, until_place;
+	enum group_by by; /* with by_given; else what suits the section */
 	bool by_given;
 	uint64_t top;          /* rows of a table; 0: what suits the section */
 	uint64_t allowed;      /* lives.h */

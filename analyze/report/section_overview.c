@@ -8,6 +8,7 @@
 
 #include "figures.h"
 #include "growers.h"
+#include "mark_list.h"
 #include "report.h"
 #include "steps.h"
 #include "thousands.h"
@@ -267,6 +268,7 @@ static void write_overview(struct report *r)
 	write_live(r, &totals);
 	write_allocated(r, &totals);
 	write_resident(r);
+	mark_list_write(r);
 	write_graph(r);
 	if (report_groups(r, r->profile, &groups, BY_SITE, ORDER_THEN)) {
 		write_largest(r, &groups, "peak_sites", "What holds the peak", ORDER_THEN, totals.then_bytes);

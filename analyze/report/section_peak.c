@@ -41,9 +41,10 @@ static void write_peak(struct report *r)
 	const struct report_totals totals = report_totals(r, r->profile);
 	const enum at_kind kind = r->query->at.kind;
 	answer_section(r->answer, "peak",
-		       kind == AT_PEAK  ? "Live at the peak"
-		       : kind == AT_END ? "Live at the end"
-					: "Live at that time");
+		       kind == AT_PEAK   ? "Live at the peak"
+		       : kind == AT_END  ? "Live at the end"
+		       : kind == AT_MARK ? "Live at that mark"
+					 : "Live at that time");
 	answer_fact(r->answer, "bytes", "live", ANSWER_BYTES, totals.then_bytes);
 	answer_fact(r->answer, "blocks", "blocks", ANSWER_COUNT, totals.then_blocks);
 	answer_fact(r->answer, "time_ns", "at", ANSWER_NS, profile_point_ns(r->profile));

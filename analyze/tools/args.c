@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "moment.h"
 #include "number.h"
 #include "option_value.h"
 
@@ -91,7 +92,7 @@ static const struct argp_option options[] = {
 	  "environment variable, %% a %; - is standard output",
 	  40 },
 	{ "at", KEY_AT, "TIME", 0,
-	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
+	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak', the 'end' or 'mark:NAME' "
 	  "(repeatable); --only-moments is quicker",
 	  40 },
 	{ "detailed-snapshot", KEY_DETAILED_SNAPSHOT, "TIME", 0, "the same as --at", 40 },
@@ -185,10 +186,12 @@ static int parse_at(struct args *args, const struct option_value *value, enum at
 		at.kind = AT_PEAK;
 	else if (strcmp(value->text, "end") == 0)
 		at.kind = AT_END;
+	else if ((at.mark = moment_mark(value->text)))
+		at.kind = AT_MARK;
 	else if (!number_natural(value->text, INT64_MAX, &at.time))
 		return refusal_value(&args->refusal, value->option, value->text,
-				     what == AT_ALL ? "should be a time or end"
-						    : "should be a time, peak or end");
+				     what == AT_ALL ? "should be a time, end or mark:NAME"
+						    : "should be a time, peak, end or mark:NAME");
 	return settings_add_at(&args->settings, at);
 }
 

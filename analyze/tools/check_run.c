@@ -276,9 +276,13 @@ static int read_moments(struct job *job, const char *input, const struct summary
 	const struct limit *limit;
 	for (size_t i = 0; (limit = limit_at(job, i)); i++) {
 		struct summarize_query query = query_of(job);
-		if (limit->measure != MEASURE_LIVE || run->duration_ns / 1000000 < limit->at_ms)
+		if (limit->measure != MEASURE_LIVE ||
+		    (!limit->at_mark && run->duration_ns / 1000000 < limit->at_ms))
 			continue;
-		query.until_ms = limit->at_ms;
+		if (limit->at_mark)
+			query.until_mark = limit->at_mark;
+		else
+			query.until_ms = limit->at_ms;
 		const int status = summarize(job->command, input, &query, job->labels, &thens[i]);
 		if (!tool_has_result(status))
 			return status;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "moment.h"
 #include "number.h"
 
 enum {
@@ -24,8 +25,8 @@ static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0, "format to write, or 'help' for a list (by the name of the output)",
 	  TOOL_GROUP_OUTPUT },
 	{ "from", KEY_FROM, "FORMAT", 0,
-	  "format of INPUT, 'help' for a list (what its content says); or, a number, as --until: leave out what was "
-	  "allocated before that time; or 'fork': write a trace without what was before a forked child",
+	  "format of INPUT, 'help' for a list (what its content says); or, a number or mark:NAME, as --until: leave out "
+	  "what was allocated before that time; or 'fork': write a trace without what was before a forked child",
 	  TOOL_GROUP_OUTPUT },
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
 	  "ticks a second of the clock in INPUT, if INPUT doesn't say (1000000000)", TOOL_GROUP_OUTPUT },
@@ -36,7 +37,7 @@ static const struct argp_option options[] = {
 	  TOOL_GROUP_OUTPUT },
 	{ "drop", KEY_DROP, "PARTS", 0,
 	  "write a trace without some of identity, time, threads, instructions, names, usable, stacks, mappings, "
-	  "pages, free-stacks",
+	  "pages, free-stacks, rss, marks",
 	  TOOL_GROUP_OUTPUT },
 	{ "no-args", KEY_NO_ARGS, NULL, 0, "write a trace without the program's arguments",
 	  TOOL_GROUP_OUTPUT },
@@ -46,9 +47,11 @@ static const struct argp_option options[] = {
 	{ "value", KEY_VALUE, "VALUE", 0,
 	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
 	  TOOL_GROUP_OUTPUT },
-	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later", TOOL_GROUP_OUTPUT },
+	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later, or behind mark:NAME",
+	  TOOL_GROUP_OUTPUT },
 	{ "diff-base", KEY_DIFF_BASE, "OLD", 0,
-	  "write what changed from OLD to INPUT, for folded, speedscope and pprof; FILE@TIME is the part up to then",
+	  "write what changed from OLD to INPUT, for folded, speedscope and pprof; FILE@TIME is the part up to then, "
+	  "or up to a mark:NAME",
 	  TOOL_GROUP_OUTPUT },
 	{ 0 },
 };
@@ -89,7 +92,7 @@ static uint64_t parse_time(struct argp_state *state, const char *option, const c
 {
 	uint64_t time = 0;
 	if (!number_natural(value, INT64_MAX, &time))
-		argp_error(state, "--%s=%s: should be a time", option, value);
+		argp_error(state, "--%s=%s: should be a time or mark:NAME", option, value);
 	return time;
 }
 
@@ -113,11 +116,14 @@ static error_t parse_query(struct convert_command *command, struct argp_state *s
 	switch (key) {
 	case KEY_FROM:
 		command->profile_option = "--from=TIME";
-		command->query.profile.from = parse_time(state, "from", value);
+		command->from_mark = moment_mark(value);
+		command->query.profile.from = command->from_mark ? 0 : parse_time(state, "from", value);
 		return 0;
 	case KEY_UNTIL:
 		command->profile_option = "--until";
-		command->query.profile.until = parse_time(state, "until", value);
+		command->until_mark = moment_mark(value);
+		command->query.profile.until =
+			command->until_mark ? PROFILE_NO_TIME : parse_time(state, "until", value);
 		return 0;
 	case KEY_VALUE:
 		command->profile_option = "--value";
@@ -218,7 +224,7 @@ static error_t parse_from(struct convert_command *command, struct argp_state *st
 		command->from_fork = true;
 		return 0;
 	}
-	if (*value >= '0' && *value <= '9')
+	if ((*value >= '0' && *value <= '9') || moment_mark(value))
 		return parse_query(command, state, KEY_FROM, value);
 	command->from = importer_find(value);
 	if (!command->from)

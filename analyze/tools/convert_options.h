@@ -28,7 +28,8 @@ struct convert_command {
 	const char *base; /* of --diff-base; NULL: not given */
 	struct emit_query query;
 	struct filter_options filter;
-	const char *profile_option; /* the last given option that only works on profiles */
+	const char *from_mark, *until_mark; /* of --from and --until; NULL: none */
+	const char *profile_option;         /* the last given option that only works on profiles */
 };
 
 /* Its input is a struct convert_command. Prints the lists of formats and refuses options that contradict each other. */

@@ -69,6 +69,11 @@ static const char *describe_moment(const struct report_command *command, char te
 		return NULL;
 	if (command->query.at.kind == AT_END)
 		return "live at the end";
+	if (command->query.at.kind == AT_MARK) {
+		snprintf(text, FIGURE_SIZE + 16, "live at the mark %.*s", FIGURE_SIZE - 4,
+			 command->query.at.mark);
+		return text;
+	}
 	snprintf(text, FIGURE_SIZE + 16, "live at %s", figure_time(time, command->query.at.time * 1000000));
 	return text;
 }

@@ -6,30 +6,72 @@
 #include <unistd.h>
 
 #include "duration.h"
+#include "moment.h"
 #include "profile.h"
+
+/* A time or a mark; nothing is no limit. `text` stays the caller's. False: neither. */
+static bool parse_end(const char *text, const char **mark, uint64_t *ms)
+{
+	uint64_t ns;
+	*mark = moment_mark(text);
+	if (*mark || *text == '\0')
+		return true;
+	if (!duration_parse(text, &ns))
+		return false;
+	*ms = ns / 1000000;
+	return true;
+}
+
+/* "FROM..UNTIL". Marks may have dots in their names. */
+static bool parse_range(struct trace_part *range, char *text)
+{
+	for (char *dots = strstr(text, ".."); dots; dots = strstr(dots + 1, "..")) {
+		*range = TRACE_PART_ALL;
+		*dots = '\0';
+		if (parse_end(text, &range->from_mark, &range->from_ms) &&
+		    parse_end(dots + 2, &range->until_mark, &range->until_ms) && !trace_part_is_all(range))
+			return true;
+		*dots = '.';
+	}
+	*range = TRACE_PART_ALL;
+	return false;
+}
+
+/* What stands behind an "@". */
+static bool parse_part(struct input_part *part, char *text)
+{
+	const char *mark;
+	if (*text && strcmp(text, "end") == 0)
+		return true;
+	if (parse_range(&part->range, text))
+		return true;
+	if (!*text || !parse_end(text, &mark, &part->until_ms))
+		return false;
+	part->range.until_mark = mark;
+	return true;
+}
 
 bool input_part_parse(struct input_part *part, const struct tool *tool, const char *input)
 {
-	const char *at = strrchr(input, '@');
-	uint64_t ns;
-	*part = (struct input_part){ .until_ms = PROFILE_NO_TIME };
-	if (at && at > input && access(input, F_OK) != 0) {
-		if (duration_parse(at + 1, &ns)) {
-			part->file = strndup(input, (size_t)(at - input));
-			part->until_ms = ns / 1000000;
-		} else if (strcmp(at + 1, "end") == 0) {
-			part->file = strndup(input, (size_t)(at - input));
-		}
+	*part = (struct input_part){ .until_ms = PROFILE_NO_TIME, .range = TRACE_PART_ALL };
+	char *const text = part->text = strdup(input);
+	size_t n = text && access(input, F_OK) != 0 ? strlen(text) : 0;
+	/* The last "@" with a time or a mark behind it. */
+	while (n > 0 && !part->file) {
+		n--;
+		if (n > 0 && text[n] == '@' && parse_part(part, text + n + 1))
+			part->file = strndup(input, n);
 	}
-	if (!part->file && !(part->file = strdup(input))) {
+	if (!part->file && text)
+		part->file = strdup(input);
+	if (!part->file)
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-		return false;
-	}
-	return true;
+	return part->file;
 }
 
 void input_part_finish(struct input_part *part)
 {
 	free(part->file);
-	part->file = NULL;
+	free(part->text);
+	part->file = part->text = NULL;
 }

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What the name of an input of a comparison says: all of a file, or with "FILE@TIME" what was up to that time. */
+/*
+ * What the name of an input of a comparison says: all of a file; with "FILE@TIME" what was up to that time or mark; with
+ * "FILE@TIME..TIME", of which one may be missing, what was between them.
+ */
 #ifndef ANALYZE_INPUT_PART_H
 #define ANALYZE_INPUT_PART_H
 
+#include "cut_trace.h"
 #include "tool.h"
 
 struct input_part {
-	char *file;        /* owned */
-	uint64_t until_ms; /* PROFILE_NO_TIME: all of it */
+	char *file;              /* owned */
+	uint64_t until_ms;       /* of FILE@TIME; PROFILE_NO_TIME: none */
+	struct trace_part range; /* to be cut out of the file first; its marks are in `text` */
+	char *text;              /* owned */
 };
 
 /*

@@ -39,6 +39,15 @@ static int check_names(const struct massif_runs *c, const struct tool *tool, con
 	return status;
 }
 
+/* What a file's name cannot have, or should not, becomes _. */
+static void replace_odd(char *name)
+{
+	for (; *name; name++) {
+		if (*name == '/' || (unsigned char)*name < ' ' || *name == 127)
+			*name = '_';
+	}
+}
+
 /* The name of the file for a request: that of the result, what it holds, and the point in time. NULL: no memory. */
 static char *name_at(const char *result, const struct at *at)
 {
@@ -49,9 +58,15 @@ static char *name_at(const char *result, const struct at *at)
 	};
 	const char *what = words[at->what];
 	char *name;
-	int n = at->kind == AT_TIME
-			? asprintf(&name, "%s.%s-%" PRIu64, result, what, at->time)
-			: asprintf(&name, "%s.%s-%s", result, what, at->kind == AT_PEAK ? "peak" : "end");
+	int n;
+	if (at->kind == AT_TIME)
+		n = asprintf(&name, "%s.%s-%" PRIu64, result, what, at->time);
+	else if (at->kind == AT_MARK)
+		n = asprintf(&name, "%s.%s-mark:%s", result, what, at->mark);
+	else
+		n = asprintf(&name, "%s.%s-%s", result, what, at->kind == AT_PEAK ? "peak" : "end");
+	if (n >= 0 && at->kind == AT_MARK)
+		replace_odd(name + n - strlen(at->mark));
 	return n < 0 ? NULL : name;
 }
 

@@ -8,12 +8,14 @@
 
 #include "block_sizes.h"
 #include "convert_options.h"
+#include "cut_trace.h"
 #include "filtered_trace.h"
 #include "full_version.h"
 #include "imported.h"
 #include "input_part.h"
 #include "massif_run.h"
 #include "memory.h"
+#include "moment.h"
 #include "output_set.h"
 #include "profile_run.h"
 #include "report_input.h"
@@ -236,6 +238,8 @@ static int write_results(struct convert_command *command, const struct tool_trac
 static int write_format(struct convert_command *command, const struct tool_trace *trace,
 			const struct emitter *emitter, const char *name)
 {
+	if (!moment_settle(&command->tool, trace))
+		return TOOL_USAGE;
 	if (is_massifs(emitter))
 		return write_results(command, trace, emitter);
 	if (settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
@@ -250,7 +254,8 @@ static bool is_filtered_first(const struct convert_command *command, const struc
 {
 	const struct block_filter_query *q = &command->filter.query;
 	const bool profile = !is_massifs(emitter) && emitter->source != EMIT_EVENTS;
-	return q->n_functions || q->n_sizes || q->n_lifetimes || (!profile && (q->n_threads || q->n_modules));
+	return q->no_initial || q->n_functions || q->n_sizes || q->n_lifetimes ||
+	       (!profile && (q->n_threads || q->n_modules));
 }
 
 static void choose_rows(struct convert_command *command)
@@ -304,6 +309,32 @@ static int convert(struct convert_command *command, const struct tool_trace *tra
 	}
 	free(name);
 	return status;
+}
+
+static struct trace_part part_of(const struct convert_command *command)
+{
+	struct trace_part part = TRACE_PART_ALL;
+	part.from_mark = command->from_mark;
+	part.until_mark = command->until_mark;
+	return part;
+}
+
+/* A profile of what lies between marks. */
+static int convert_part(struct convert_command *command, const struct tool_trace *whole)
+{
+	const struct trace_part part = part_of(command);
+	struct trace_places places;
+	struct tool_trace trace;
+	if (!trace_part_find(&command->tool, whole, &part, &places))
+		return TOOL_USAGE;
+	const int status = cut_trace_make(&command->tool, whole, &part, &places, &trace);
+	if (!tool_has_result(status))
+		return status;
+	command->tool.noticed = true;
+	command->filter.query.no_initial = part.from_mark;
+	const int converted = convert(command, &trace);
+	tool_close(&trace);
+	return tool_has_result(converted) ? status | converted : converted;
 }
 
 /* ---- Imported traces ---- */
@@ -365,6 +396,7 @@ static int run_trace_to_trace(struct convert_command *command)
 		.options = command->rewrite,
 		.filter = filters ? &command->filter.query : NULL,
 	};
+	job.part = part_of(command);
 	job.options.from = range->from;
 	job.options.until = range->until;
 	/* Trace to trace without any other option asks for better compression. */
@@ -401,8 +433,25 @@ struct compared {
 	struct filtered_trace filtered; /* of the blocks that pass the filters */
 	struct emit_query query;
 	struct profiled profiled;
-	bool is_open, is_filtered, is_read;
+	struct tool_trace cut; /* of its part between marks */
+	bool is_open, is_cut, is_filtered, is_read;
 };
+
+/* False after a message: there is no such part. */
+static bool cut_compared(const struct convert_command *command, struct compared *c)
+{
+	const struct trace_part asked = part_of(command);
+	struct trace_part *part = &c->part.range;
+	struct trace_places places;
+	part->from_mark = part->from_mark ? part->from_mark : asked.from_mark;
+	part->until_mark = part->until_mark ? part->until_mark : asked.until_mark;
+	if (trace_part_is_all(part))
+		return true;
+	if (!trace_part_find(&command->tool, &c->input.trace, part, &places))
+		return false;
+	c->is_cut = tool_has_result(cut_trace_make(&command->tool, &c->input.trace, part, &places, &c->cut));
+	return c->is_cut;
+}
 
 /* False after a message. */
 static bool open_compared(const struct convert_command *command, const char *name, struct compared *c)
@@ -413,7 +462,7 @@ static bool open_compared(const struct convert_command *command, const char *nam
 	const bool as_told = command->from && name == command->input;
 	const struct importer *importer = as_told ? command->from : imported_recognize(c->part.file);
 	c->is_open = report_input_open_as(tool, &c->input, c->part.file, importer, command->tick_rate);
-	return c->is_open;
+	return c->is_open && cut_compared(command, c);
 }
 
 static void close_compared(const struct convert_command *command, struct compared *c)
@@ -422,14 +471,22 @@ static void close_compared(const struct convert_command *command, struct compare
 		profiled_finish(&c->profiled, &command->tool);
 	if (c->is_filtered)
 		tool_close(&c->filtered.trace);
+	if (c->is_cut)
+		tool_close(&c->cut);
 	if (c->is_open)
 		report_input_close(&c->input, TOOL_COMPLETE);
 	input_part_finish(&c->part);
 }
 
+/* What the name of the input says. */
+static const struct tool_trace *part_trace(const struct compared *c)
+{
+	return c->is_cut ? &c->cut : &c->input.trace;
+}
+
 static const struct tool_trace *trace_of(const struct compared *c)
 {
-	return c->is_filtered ? &c->filtered.trace : &c->input.trace;
+	return c->is_filtered ? &c->filtered.trace : part_trace(c);
 }
 
 /* The descriptor of the file itself. */
@@ -469,8 +526,8 @@ static bool settle_diff(struct convert_command *command, const struct emitter *e
 	if (a->exact != b->exact)
 		settings->usable_given = settings->compat_given = true;
 	for (int i = 0; i < 2; i++) {
-		if (!settle_query(command, &sides[i].input.trace, emitter) ||
-		    !tool_settle(&command->tool, &sides[i].input.trace))
+		if (!settle_query(command, part_trace(&sides[i]), emitter) ||
+		    !tool_settle(&command->tool, part_trace(&sides[i])))
 			return false;
 	}
 	return true;
@@ -484,7 +541,7 @@ static int filter_compared(const struct convert_command *command, struct compare
 		.until_ms = UINT64_MAX,
 		.every_part = true,
 	};
-	const int status = filtered_trace_make(&command->tool, &c->input.trace, &job, &c->filtered);
+	const int status = filtered_trace_make(&command->tool, part_trace(c), &job, &c->filtered);
 	c->is_filtered = tool_has_result(status);
 	c->filtered.trace.origin = c->input.trace.origin;
 	return status;
@@ -500,7 +557,9 @@ static int read_compared(struct convert_command *command, const struct emitter *
 	c->query = command->query;
 	if (c->part.until_ms < c->query.profile.until)
 		c->query.profile.until = c->part.until_ms;
-	command->tool.noticed = filters;
+	if (!moment_settle_at(&command->tool, trace_of(c), &c->query.profile.at))
+		return TOOL_USAGE;
+	command->tool.noticed = filters || c->is_cut;
 	c->is_read = true;
 	const int read = profiled_read(&c->profiled, &command->tool, trace_of(c), emitter, &c->query);
 	if (!tool_has_result(read))
@@ -536,6 +595,7 @@ static int run_diff(struct convert_command *command)
 		tool_error(&command->tool, "--diff-base: standard input is one recording, not two");
 		return TOOL_USAGE;
 	}
+	command->filter.query.no_initial = command->from_mark;
 	if (open_compared(command, command->base, &sides[0]) &&
 	    open_compared(command, command->input, &sides[1])) {
 		char *name = output_name(command, &sides[1].input.trace, &status);
@@ -563,9 +623,11 @@ static int run(struct convert_command *command)
 		return run_import(command);
 	if (to_trace)
 		return run_trace_to_trace(command);
-	if (!(command->filter.n_words ? tool_open_file : tool_open)(&command->tool, &trace, command->input))
+	const bool marks = command->from_mark || command->until_mark;
+	if (!(command->filter.n_words || marks ? tool_open_file : tool_open)(&command->tool, &trace,
+									     command->input))
 		return TOOL_NO_RESULT;
-	int status = convert(command, &trace);
+	int status = marks ? convert_part(command, &trace) : convert(command, &trace);
 	tool_close(&trace);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "massif_run.h"
 #include "memory.h"
 #include "memusage_tool.h"
+#include "moment.h"
 #include "tool.h"
 
 #define NAME "msreplay"
@@ -90,6 +91,8 @@ static const struct argp argp = {
 static int write_massif(struct command *command, const struct tool_trace *trace)
 {
 	struct massif_runs plan;
+	if (!moment_settle(&command->tool, trace))
+		return TOOL_USAGE;
 	int status = massif_runs_plan(&plan, &command->tool, trace, NULL, false);
 	if (status == 0)
 		status = tool_settle(&command->tool, trace)

@@ -8,6 +8,7 @@
 #include "duration.h"
 #include "file.h"
 #include "limit.h"
+#include "moment.h"
 #include "number.h"
 
 enum {
@@ -42,10 +43,10 @@ enum { GROUP_QUESTION = 1, GROUP_DIFF = FILTER_GROUP + 1, GROUP_SITES, GROUP_OUT
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "The question:", GROUP_QUESTION },
-	{ "at", KEY_AT, "TIME", 0, "of section peak: the moment, as 1.5s, 300ms, 2m, peak or end (peak)",
-	  GROUP_QUESTION },
+	{ "at", KEY_AT, "TIME", 0,
+	  "of section peak: the moment, as 1.5s, 300ms, 2m, peak, end or mark:NAME (peak)", GROUP_QUESTION },
 	{ "from", KEY_FROM, "TIME", 0,
-	  "only blocks allocated then or later (all; of section growth alone a tenth of the run)",
+	  "only blocks allocated then or later, or after mark:NAME (all; of section growth alone a tenth of the run)",
 	  GROUP_QUESTION },
 	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later; growth is up to then (the end)",
 	  GROUP_QUESTION },
@@ -134,7 +135,8 @@ static uint64_t parse_time(struct argp_state *state, const char *option, const c
 {
 	uint64_t ns = 0;
 	if (!duration_parse(value, &ns))
-		argp_error(state, "--%s=%s: should be a time such as 1.5s, 300ms or 2m", option, value);
+		argp_error(state, "--%s=%s: should be a time such as 1.5s, 300ms or 2m, or mark:NAME", option,
+			   value);
 	return ns / NS_PER_MS;
 }
 
@@ -145,6 +147,8 @@ static void parse_at(struct report_command *command, struct argp_state *state, c
 		at->kind = AT_PEAK;
 	else if (strcmp(value, "end") == 0)
 		at->kind = AT_END;
+	else if (moment_mark(value))
+		*at = (struct at){ .kind = AT_MARK, .mark = moment_mark(value) };
 	else
 		*at = (struct at){ .kind = AT_TIME, .time = parse_time(state, "at", value) };
 }
@@ -358,6 +362,8 @@ static void check_several(const struct report_command *command, struct argp_stat
 		argp_error(state, "--by=GROUP is about one trace; several are added up by site");
 	if (command->query.at.kind != AT_PEAK)
 		argp_error(state, "--at=TIME is about one trace");
+	if (command->query.from_mark || command->query.until_mark)
+		argp_error(state, "mark:NAME is about one trace; several have one clock: --from=TIME");
 	for (size_t i = 0; i < command->n_sections; i++) {
 		if (command->sections[i] != report_sections[0])
 			argp_error(
@@ -433,12 +439,15 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 		return 0;
 	case KEY_FROM:
 		command->from = value;
-		command->query.from_ms = parse_time(state, "from", value);
+		command->query.from_mark = moment_mark(value);
+		command->query.from_ms = moment_mark(value) ? 0 : parse_time(state, "from", value);
 		command->query.from_given = true;
 		return 0;
 	case KEY_UNTIL:
 		command->until = value;
-		command->query.until_ms = parse_time(state, "until", value);
+		command->query.until_mark = moment_mark(value);
+		command->query.until_ms =
+			moment_mark(value) ? PROFILE_NO_TIME : parse_time(state, "until", value);
 		return 0;
 	case KEY_BY:
 		parse_by(command, state, value);

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cut_trace.h"
 #include "extent.h"
 #include "figures.h"
 #include "filtered_trace.h"
+#include "moment.h"
 #include "observer_list.h"
 #include "page_run.h"
 #include "report_print.h"
@@ -63,8 +65,13 @@ static bool add_growth(struct pass *pass, struct report *r)
 	const struct report_query *q = r->query;
 	const bool until = q->until_ms != PROFILE_NO_TIME;
 	pass->growth = (struct profile_query){
-		.at = { .kind = until ? AT_TIME : AT_END, .time = until ? q->until_ms : 0 },
-		.from = report_growth_from(r),
+		.at = { .kind = q->until_mark ? AT_MARK
+				: until       ? AT_TIME
+					      : AT_END,
+			.time = until ? q->until_ms : 0,
+			.record = q->until_place.record },
+		.from = q->from_mark ? 0 : report_growth_from(r),
+		.first_block = q->from_place.allocs,
 		.until = PROFILE_NO_TIME,
 		.threads = pass->at.threads,
 	};
@@ -212,6 +219,20 @@ static void set_extent(struct report *r, const struct report_command *command, u
 		r->begin_ns = r->end_ns;
 }
 
+/* Finds the marks that a query asks for in what is replayed. False after a message. */
+static bool settle_marks(const struct tool *tool, const struct tool_trace *trace, struct report_query *q)
+{
+	const struct trace_part part = { .from_mark = q->from_mark, .until_mark = q->until_mark };
+	struct trace_places places;
+	if (!trace_part_find(tool, trace, &part, &places) || !moment_settle_at(tool, trace, &q->at))
+		return false;
+	q->from_place = places.from;
+	q->until_place = places.until;
+	if (q->from_mark)
+		q->from_ms = places.from.time_ns / NS_PER_MS;
+	return true;
+}
+
 /*
  * Answers with what `trace` has, which is filtered if the report's answer says so; `extent` is that of all blocks, which
  * decides what is looked at. Returns a tool_status.
@@ -221,7 +242,11 @@ static int answer_all(const struct report_command *command, const struct tool_tr
 {
 	const struct tool *tool = &command->tool;
 	struct pass pass = { .settings = tool->args.settings, .page = page };
+	struct report_query query = *r->query;
 	int status = TOOL_NO_RESULT;
+	if (!settle_marks(tool, trace, &query))
+		return TOOL_NO_RESULT;
+	r->query = &query;
 	r->reader = trace->reader;
 	r->name = trace->name;
 	r->settings = &pass.settings;
@@ -253,8 +278,9 @@ static void notice_late(const struct report_command *command, const struct repor
 			    command->from, figure_time(end, r->end_ns));
 }
 
-/* Returns a tool_status. */
-static int answer_filtered(const struct report_command *command, const struct tool_trace *trace,
+/* `trace` is `whole` or a part of it, which has been read to its end and has `all`; NULL: what is read. Returns a tool_status. */
+static int answer_filtered(const struct report_command *command, const struct tool_trace *whole,
+			   const struct tool_trace *trace, const struct block_filter_count *all,
 			   const struct extent *extent, struct page_run *page, struct report *r)
 {
 	const struct filtered_trace_job job = {
@@ -269,14 +295,14 @@ static int answer_filtered(const struct report_command *command, const struct to
 	int status = filtered_trace_make(&command->tool, trace, &job, &filtered);
 	if (!tool_has_result(status))
 		return status;
-	const struct mst_end *end = mst_reader_end(trace->reader);
+	const struct mst_end *end = mst_reader_end(whole->reader);
 	const struct answer_filter filter = {
 		.words = (const char *const *)command->filter.words,
 		.n = command->filter.n_words,
 		.calls = weight_blocks(filtered.passed.calls),
-		.all_calls = weight_blocks(filtered.all.calls),
+		.all_calls = weight_blocks(all ? all->calls : filtered.all.calls),
 		.bytes = filtered.passed.bytes,
-		.all_bytes = filtered.all.bytes,
+		.all_bytes = all ? all->bytes : filtered.all.bytes,
 	};
 	notice_late(command, r, trace->name);
 	if (end) {
@@ -284,25 +310,75 @@ static int answer_filtered(const struct report_command *command, const struct to
 		r->end = *end;
 	}
 	r->partial = status == TOOL_PARTIAL;
-	mst_reader_threads(trace->reader, &r->n_threads);
+	mst_reader_threads(whole->reader, &r->n_threads);
 	r->answer->filter = &filter;
 	const int answered = answer_all(command, &filtered.trace, extent, page, r);
 	tool_close(&filtered.trace);
 	return tool_has_result(answered) ? status | answered : answered;
 }
 
-int report_run(const struct report_command *command, const struct tool_trace *trace)
+/* What all of a trace allocates. False after a message. */
+static bool count_all(const struct tool *tool, const struct tool_trace *trace, struct block_filter_count *all)
+{
+	const struct block_filter_query query = { 0 };
+	struct block_filter *filter;
+	const int status = filtered_trace_filter(tool, trace, &query, UINT64_MAX, true, &filter);
+	if (status == TOOL_COMPLETE)
+		*all = filter->all;
+	block_filter_destroy(filter);
+	return status == TOOL_COMPLETE;
+}
+
+/* Between marks. Returns a tool_status. */
+static int answer_part(const struct report_command *command, const struct tool_trace *whole,
+		       const struct extent *extent, struct page_run *page, struct report *r)
+{
+	const struct trace_part part = { .from_mark = command->query.from_mark,
+					 .until_mark = command->query.until_mark,
+					 .until_ms = UINT64_MAX };
+	struct report_command again = *command;
+	struct report_query *q = &again.query;
+	struct block_filter_count all;
+	struct trace_places places;
+	struct tool_trace trace;
+	if (!trace_part_find(&command->tool, whole, &part, &places) ||
+	    !count_all(&command->tool, whole, &all))
+		return TOOL_NO_RESULT;
+	const int status = cut_trace_make(&command->tool, whole, &part, &places, &trace);
+	if (!tool_has_result(status))
+		return status;
+	again.tool.noticed = true;
+	again.filter.query.no_initial = q->from_mark;
+	if (q->from_mark)
+		q->from_ms = places.from.time_ns / NS_PER_MS;
+	if (q->until_mark)
+		q->until_ms = (places.until.time_ns + NS_PER_MS - 1) / NS_PER_MS;
+	q->from_mark = q->until_mark = NULL;
+	r->query = q;
+	const int answered = answer_filtered(&again, whole, &trace, &all, extent, page, r);
+	tool_close(&trace);
+	return tool_has_result(answered) ? status | answered : answered;
+}
+
+static int answer(const struct report_command *command, const struct tool_trace *trace, struct page_run *page)
 {
 	struct answer answer = { 0 };
 	struct report r = { .query = &command->query, .answer = &answer };
+	const struct extent extent = extent_measure(trace);
+	const bool marks = command->query.from_mark || command->query.until_mark;
+	if (command->filter.n_words == 0)
+		return answer_all(command, trace, &extent, page, &r);
+	return marks && report_command_filters_times(command)
+		       ? answer_part(command, trace, &extent, page, &r)
+		       : answer_filtered(command, trace, trace, NULL, &extent, page, &r);
+}
+
+int report_run(const struct report_command *command, const struct tool_trace *trace)
+{
 	struct page_run page = { 0 };
 	int status = command->html ? page_run_begin(&page, command, trace) : 0;
-	if (!status) {
-		struct page_run *wanted = command->html ? &page : NULL;
-		const struct extent extent = extent_measure(trace);
-		status = command->filter.n_words ? answer_filtered(command, trace, &extent, wanted, &r)
-						 : answer_all(command, trace, &extent, wanted, &r);
-	}
+	if (!status)
+		status = answer(command, trace, command->html ? &page : NULL);
 	page_run_finish(&page);
 	return status;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "summarize.h"
 
+#include "cut_trace.h"
 #include "extent.h"
 #include "filtered_trace.h"
 #include "input_part.h"
+#include "moment.h"
 #include "report_input.h"
 #include "sample_weight.h"
 
@@ -86,6 +88,8 @@ static int read_blocks(const struct report_command *command, const struct tool_t
 		.end_ns = extent.end_ns > begin_ns ? extent.end_ns : begin_ns,
 	};
 	int status = TOOL_NO_RESULT;
+	if (!moment_settle_at(tool, trace, &pass.at.at))
+		return TOOL_NO_RESULT;
 	pass.settings.time_unit = TIME_MS;
 	pass.settings.usable = USABLE_REQUESTED;
 	pass.settings.heap_admin = 0;
@@ -131,6 +135,46 @@ static int read_trace(const struct report_command *command, const struct tool_tr
 	return tool_has_result(made) ? status | made : made;
 }
 
+/* Of a part of a trace. Returns a tool_status. */
+static int read_part(const struct report_command *command, const struct tool_trace *whole, const char *name,
+		     const struct trace_part *part, uint64_t until_ms, const struct summarize_query *query,
+		     struct labels *labels, struct summary *summary)
+{
+	struct report_command again = *command;
+	struct trace_places places;
+	struct tool_trace trace;
+	if (!trace_part_find(&command->tool, whole, part, &places))
+		return TOOL_NO_RESULT;
+	const int status = cut_trace_make(&command->tool, whole, part, &places, &trace);
+	if (!tool_has_result(status))
+		return status;
+	again.tool.noticed = true;
+	again.filter.query.no_initial = command->query.from_mark;
+	const int made = read_trace(&again, &trace, name, until_ms, query, labels, summary);
+	tool_close(&trace);
+	if (tool_has_result(made))
+		summary->partial |= status == TOOL_PARTIAL;
+	return tool_has_result(made) ? status | made : made;
+}
+
+/* Returns a tool_status. */
+static int read_input(const struct report_command *command, const struct tool_trace *trace,
+		      const struct input_part *part, const char *name, const struct summarize_query *query,
+		      struct labels *labels, struct summary *summary)
+{
+	const uint64_t until = part->until_ms < query->until_ms ? part->until_ms : query->until_ms;
+	struct trace_part range = part->range;
+	if (!range.from_mark)
+		range.from_mark = command->query.from_mark;
+	if (!range.until_mark)
+		range.until_mark = command->query.until_mark;
+	if (query->until_mark)
+		range.until_mark = query->until_mark;
+	return trace_part_is_all(&range)
+		       ? read_trace(command, trace, name, until, query, labels, summary)
+		       : read_part(command, trace, name, &range, until, query, labels, summary);
+}
+
 int summarize(const struct report_command *command, const char *name, const struct summarize_query *query,
 	      struct labels *labels, struct summary *summary)
 {
@@ -140,8 +184,7 @@ int summarize(const struct report_command *command, const char *name, const stru
 	int status = TOOL_NO_RESULT;
 	if (input_part_parse(&part, tool, name) &&
 	    report_input_open(tool, command->spools, &input, part.file)) {
-		const uint64_t until = part.until_ms < query->until_ms ? part.until_ms : query->until_ms;
-		status = read_trace(command, &input.trace, name, until, query, labels, summary);
+		status = read_input(command, &input.trace, &part, name, query, labels, summary);
 		const bool made = tool_has_result(status);
 		status = report_input_close(&input, status);
 		if (made && status == TOOL_PARTIAL)

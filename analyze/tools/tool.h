@@ -86,7 +86,7 @@ struct tool_trace {
 	struct mst_reader *reader;
 };
 
-/* "-" is standard input. False after a message: no readable trace. */
+/* "-" is standard input. False after a message: no readable trace. If a mark is asked for, as tool_open_file(). */
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path);
 /* The same, but what comes through a pipe is copied to a file without a name, which can be read more than once. */
 bool tool_open_file(const struct tool *tool, struct tool_trace *trace, const char *path);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cut_stacks.h"
+#include "moment.h"
 #include "progress.h"
 #include "replay.h"
 #include "spools.h"
@@ -21,6 +22,8 @@
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
+	if (moment_is_asked(tool))
+		return tool_open_file(tool, trace, path);
 	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		return tool_open_fd(tool, trace, is_stdin ? "standard input" : path, fd);

@@ -130,6 +130,23 @@ static int copy_units(const struct tool *tool, const struct trace_to_trace *job,
 
 /* ---- Rewritten ---- */
 
+/* False after a message: a mark is missing. */
+static bool set_marks(const struct tool *tool, const struct trace_to_trace *job,
+		      const struct tool_trace *trace, struct rewrite_options *options)
+{
+	struct trace_places places;
+	if (!trace_part_find(tool, trace, &job->part, &places))
+		return false;
+	if (places.from.record > options->first) {
+		options->first = places.from.record;
+		options->first_ns = places.from.time_ns;
+	}
+	options->ends = job->part.until_mark;
+	options->behind = places.until.record;
+	options->behind_ns = places.until.time_ns;
+	return true;
+}
+
 /* `again`: an earlier replay of the input has printed its notices. `filter` may be NULL. */
 static int rewrite_with(const struct tool *tool, const struct trace_to_trace *job,
 			const struct tool_trace *trace, int to, const struct rewrite_survey *survey,
@@ -140,6 +157,8 @@ static int rewrite_with(const struct tool *tool, const struct trace_to_trace *jo
 	options.filter = filter;
 	options.first = survey->has_fork ? survey->fork : 0;
 	options.first_ns = survey->has_fork ? survey->fork_ns : 0;
+	if (!set_marks(tool, job, trace, &options))
+		return TOOL_USAGE;
 	int error = rewrite_create(&rewriting, trace->reader, to, &options, survey->has_identity), status = 0;
 	if (!error) {
 		struct observer *observer = rewrite_observer(rewriting);

@@ -6,6 +6,7 @@
 #ifndef ANALYZE_TRACE_TO_TRACE_H
 #define ANALYZE_TRACE_TO_TRACE_H
 
+#include "cut_trace.h"
 #include "rewrite.h"
 #include "tool.h"
 
@@ -14,6 +15,7 @@ struct trace_to_trace {
 	const char *output; /* NULL or "-": standard output */
 	bool embed_symbols;
 	bool rewrites; /* applies `options`; else embed_symbols must be set, and the units stay as they are */
+	struct trace_part part;         /* its marks alone; times are in `options` */
 	bool from_fork;                 /* begins at the fork of a forked child, with its initial state */
 	struct rewrite_options options; /* but `first` and `filter` */
 	const struct block_filter_query *filter; /* of the blocks that are written; NULL: all */

@@ -18,7 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../tools")]
 from harness import by_process, plain_environment, run_in_folders    # noqa: E402
 
-TOOLS = {"msrec": "trace-record/msrec", "convert": "analyze/msconvert", "dump": "tests/tools/tracedump"}
+TOOLS = {"msrec": "trace-record/msrec", "convert": "analyze/msconvert", "dump": "tests/tools/tracedump",
+         "replay": "analyze/msreplay", "report": "analyze/msreport"}
 THREADS, ROUNDS = 4, 300
 LONGEST = 255
 HOSTILE = [b"", b"x" * LONGEST, b"\xff\xfe/../\"<script>&\n\033[31m\\", "\u202ebidi".encode(), b"", b"end", b"peak",
@@ -31,7 +32,7 @@ def unescape(text):
 
 
 class Tests:
-    folder = None
+    folder, said, printed = None, "", ""
 
     def __init__(self, build):
         self.build = build
@@ -41,13 +42,14 @@ class Tests:
         done = subprocess.run([self.build.file(TOOLS[tool]), *words], cwd=self.folder, capture_output=True, text=True,
                               timeout=120, env=plain_environment(), errors="backslashreplace")
         assert done.returncode == status, f"{tool} {words}: status {done.returncode}: {done.stderr}"
+        self.said = done.stderr
         return done.stdout
 
     def record(self, *words, options=(), status=0):
         """The traces, the first process's first."""
         for old in glob.glob(os.path.join(self.folder, "t.*")):
             os.unlink(old)
-        self.said = self.run("msrec", "-q", "-o", "t.%p", *options, self.program, *words, status=status)
+        self.printed = self.run("msrec", "-q", "-o", "t.%p", *options, self.program, *words, status=status)
         return by_process(glob.glob(os.path.join(self.folder, "t.*")))
 
     def events(self, trace):
@@ -145,6 +147,149 @@ class Tests:
         assert self.marks("left") + self.marks("right") == self.marks(trace)
         self.check_threads("left", len(self.marks("left")))
         self.check_threads("right", max(1, len(self.marks("right"))))
+
+    # ---- moments ----
+
+    def phases(self):
+        """The trace of three phases, and what the program says that it had live at its three marks."""
+        trace = self.record("phases")[0]
+        return trace, [int(n) for n in self.printed.split()]
+
+    def live(self, *words):
+        return json.loads(self.run("report", "-q", "--format=json", *words))["sections"]["peak"]["bytes"]
+
+    def folded(self, *words):
+        lines = self.run("convert", "-q", "--to=folded", "-o", "-", *words).splitlines()
+        return sum(int(line.split()[-1]) for line in lines)
+
+    def test_live(self):
+        trace, told = self.phases()
+        for mark, bytes_live in zip(("build", "serve", "serve#2"), told):
+            assert self.live("peak", f"--at=mark:{mark}", trace) == bytes_live, mark
+            assert self.live("peak", "--function=build", f"--at=mark:{mark}", trace) == bytes_live, mark
+            assert self.folded("--usable=requested", "--heap-admin=0", f"--at=mark:{mark}", trace) == bytes_live, mark
+            for unit in ("ms", "B"):
+                out = self.run("replay", "-q", "--usable=requested", "--heap-admin=0", f"--time-unit={unit}",
+                               "--only-moments", f"--at=mark:{mark}", "-o", "-", trace)
+                found = [int(n) for n in re.findall(r"^mem_heap_B=(\d+)$", out, re.M)]
+                rounded = [int(n) for n in re.findall(r"^mem_heap_extra_B=(\d+)$", out, re.M)]
+                assert found == [bytes_live] and rounded == [0], (mark, unit, found)
+            self.run("report", f"--check=live(at=mark:{mark})=={bytes_live}", trace)
+            self.run("report", f"--check=live(at=mark:{mark})<{bytes_live}", trace, status=1)
+
+    def test_listed(self):
+        """A line of the overview, in each form; and all of them for scripts."""
+        trace, _ = self.phases()
+        for form in ("text", "markdown"):
+            out = self.run("report", "-q", f"--format={form}", trace)
+            assert re.search(r"marks:? +build at .*, serve at .*, serve at ", out) and "ordinal" not in out, out
+        assert "ordinal" in self.run("report", "-q", "--format=csv", trace)
+        marks = json.loads(self.run("report", "-q", "--format=json", trace))["sections"]["overview"]["marks"]
+        assert [(m["name"], m["ordinal"]) for m in marks] == [("build", 1), ("serve", 1), ("serve", 2)], marks
+
+    def test_all_threads(self):
+        """Of a program with threads, what is live at 25 marks is what the events before each come to."""
+        trace = self.record("threads")[0]
+        live, at, names = 0, {}, collections.Counter()
+        for e in self.events(trace):
+            if e["operation"].startswith("mark:"):
+                name = e["operation"][5:]
+                names[name] += 1
+                at[name if names[name] == 1 else f"{name}#{names[name]}"] = live
+            elif e["type"] == "alloc":
+                live += e["size"]
+            elif e["type"] == "free":
+                live -= e["old_size"]
+        for name in list(at)[::len(at) // 25]:
+            assert self.live("peak", f"--at=mark:{name}", trace) == at[name], name
+
+    def test_files(self):
+        """Massif's files at marks and times together, each as when it is asked for alone."""
+        trace, _ = self.phases()
+        moments = ["mark:serve#2", "mark:build", "mark:serve", "0", "peak", "end"]
+        self.run("replay", "-q", "-o", "all", *(f"--at={moment}" for moment in moments), trace)
+        for moment in moments:
+            self.run("replay", "-q", "-o", "one", f"--at={moment}", trace)
+            both = []
+            for name in ("all", "one"):
+                with open(os.path.join(self.folder, f"{name}.at-{moment}"), encoding="utf-8") as file:
+                    both.append(re.sub(r"^(desc|cmd):.*", "", file.read(), flags=re.M))
+            assert both[0] == both[1], moment
+        with open(os.path.join(self.folder, "all"), encoding="utf-8") as file:
+            with_marks = file.read()
+        self.run("replay", "-q", "-o", "plain", trace)
+        with open(os.path.join(self.folder, "plain"), encoding="utf-8") as file:
+            assert file.read() == with_marks
+
+    def test_between(self):
+        """2000 blocks come between the two marks, of which 1000 stay; some of those before go."""
+        trace, told = self.phases()
+        came = sum(100 + i % 7 for i in range(1000, 3000))
+        stay = sum(100 + i % 7 for i in range(2500, 3000))
+        words = ("--from=mark:build", "--until=mark:serve", trace)
+        answer = json.loads(self.run("report", "-q", "--format=json", *words))
+        overview = answer["sections"]["overview"]
+        assert (overview["bytes"], overview["calls"], overview["end_bytes"]) == (came, 2000, stay), overview
+        assert answer["filter"]["all_calls"] > 3000, answer["filter"]
+        growth = json.loads(self.run("report", "-q", "--format=json", "growth", *words))["sections"]["growth"]
+        assert (growth["bytes"], growth["blocks"]) == (stay, 500), growth
+        assert self.folded("--value=alloc_bytes", *words) == came
+        self.run("convert", "-q", "--to=trace", "-o", "cut", *words)
+        assert self.marks("cut") == [b"build", b"serve"]
+        assert self.live("peak", "--at=end", "cut") == told[1]
+        assert self.live("peak", "--at=mark:build", "cut") == told[0]
+
+    def test_diff(self):
+        trace, told = self.phases()
+        name = os.path.basename(trace)
+
+        def ends(old, *new):
+            answer = json.loads(self.run("report", "-q", "--format=json", f"--diff={name}@{old}", *new))
+            diff = answer["sections"]["diff"]
+            rows = {row["figure"]: [row["old"], row["new"]] for row in diff["bytes"] + diff["counts"]}
+            return rows["end"], rows["calls"]
+        assert ends("mark:build", f"{name}@mark:serve#2") == ([told[0], told[2]], [1000, 3000])
+        end, calls = ends("..mark:build", f"{name}@mark:build..")
+        assert end[0] == told[0] and calls[0] == 1000 and calls[1] >= 2000, (end, calls)
+        assert ends("mark:build..mark:serve", f"{name}@mark:serve..mark:serve#2") == ([told[1], told[2]], [2000, 0])
+
+    def test_unknown(self):
+        trace, _ = self.phases()
+        tools = (("report", 2, "peak", "--at=mark:no"), ("report", 2, "--from=mark:no"),
+                 ("report", 2, "--until=mark:no"), ("report", 2, "--check=live(at=mark:no)<1"),
+                 ("report", 2, "growth", "--from=mark:no"),
+                 ("replay", 64, "-o", "x", "--at=mark:no"), ("convert", 64, "--to=folded", "--at=mark:no"),
+                 ("convert", 64, "--to=folded", "--from=mark:no"),
+                 ("convert", 64, "--to=trace", "--until=mark:serve#3"))
+        for tool, status, *words in tools:
+            self.run(tool, *words, trace, status=status)
+            assert "there are: build, serve (2 times)\n" in self.said, self.said
+        self.run("report", "--from=mark:serve", "--until=mark:build", trace, status=2)
+        assert "nothing lies between" in self.said, self.said
+
+    def test_hostile_moments(self):
+        """Names as they are and as they are printed; a name that ends in #2 comes before the second of another."""
+        trace = self.record("hostile")[0]
+        for name in ("", "#2", "x" * LONGEST, "end", "peak", "a", "a#2", "\u202ebidi", "\\xe2\\x80\\xaebidi",
+                     "\udcff\udcfe/../\"<script>&\\x0a\\x1b[31m\\"):
+            self.run("report", "-q", "peak", f"--at=mark:{name}", trace)
+        self.run("report", "-q", "peak", "--at=mark:a#3", trace, status=2)
+        text = self.run("report", "-q", trace)
+        assert "\033" not in text and "\u202e" not in text, text
+        marks = json.loads(self.run("report", "-q", "--format=json", trace))["sections"]["overview"]["marks"]
+        assert [m["ordinal"] for m in marks] == [1, 1, 1, 1, 2, 1, 1, 1, 1, 2], marks
+
+    def test_pipe(self):
+        trace, told = self.phases()
+        with open(trace, "rb") as file:
+            data = file.read()
+        for tool, words in (("report", ["peak", "--at=mark:build", "-"]),
+                            ("convert", ["--to=folded", "--usable=requested", "--heap-admin=0", "--at=mark:build",
+                                         "-"])):
+            done = subprocess.run([self.build.file(TOOLS[tool]), "-q", *words], input=data, capture_output=True,
+                                  timeout=60, cwd=self.folder, env=plain_environment())
+            assert done.returncode == 0, done.stderr
+            assert tool == "report" or int(done.stdout.split()[-1]) == told[0], done.stdout
 
     def test_sampled(self):
         trace = self.record("threads", options=("--sample=4k",))[0]

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The marks of a trace, in the overview: a line on a screen, all of them for scripts. */
+#ifndef ANALYZE_MARK_LIST_H
+#define ANALYZE_MARK_LIST_H
+
+#include "report.h"
+
+/* Nothing without marks. */
+void mark_list_write(struct report *report);
+
+#endif
