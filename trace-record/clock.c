@@ -73,3 +73,18 @@ uint64_t clock_ns(const struct clock *clock, uint64_t stamp)
 	assert(at_rate(clock->stamp[0] - stamp, clock->mean) <= clock->ns[0]);
 	return clock->ns[0] - at_rate(clock->stamp[0] - stamp, clock->mean);
 }
+
+uint64_t clock_stamp(const struct clock *clock, uint64_t ns)
+{
+	uint64_t low = clock->first, high = clock->stamp[1];
+
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		if (clock_ns(clock, middle) < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return high;
+}

@@ -30,4 +30,7 @@ uint64_t clock_sample(struct clock *clock);
 /* The time of a stamp, at most that of the last sample. */
 uint64_t clock_ns(const struct clock *clock, uint64_t stamp);
 
+/* The first stamp at or behind a time, at most that of the last sample. */
+uint64_t clock_stamp(const struct clock *clock, uint64_t ns);
+
 #endif

@@ -4,9 +4,11 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "duration.h"
 #include "full_version.h"
 #include "help.h"
 #include "launch.h"
@@ -14,6 +16,7 @@
 #include "mst_limits.h"
 #include "option_words.h"
 #include "shm.h"
+#include "timed_marks.h"
 
 const char *argp_program_version = "msrec " MSREC_FULL_VERSION;
 
@@ -55,6 +58,7 @@ enum {
 	OPT_MAX_SIZE,
 	OPT_ROTATE,
 	OPT_DURATION,
+	OPT_MARK,
 	OPT_PID = 'p',
 };
 
@@ -71,6 +75,9 @@ static const struct argp_option options[] = {
 	  "With --max-size, go on in FILE.2, FILE.3 ... instead; keep only the last N files of a process (all)",
 	  1 },
 	{ "duration", OPT_DURATION, "S", 0, "End the recording after S seconds; the program goes on", 1 },
+	{ "mark", OPT_MARK, "TIME[:NAME]", 0,
+	  "Mark that time since the program's start, as 1.5s, 300ms or 2m, for --at=mark:NAME (TIME); may be given again",
+	  1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
 	{ "engine", OPT_ENGINE, "preload|valgrind", 0,
 	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
@@ -157,6 +164,23 @@ static uint64_t bytes(const char *arg)
 		end++;
 	}
 	return errno || *arg < '0' || *arg > '9' || *end || n > UINT64_MAX >> shift ? 0 : n << shift;
+}
+
+/* TIME, or TIME:NAME; without a name it is called by its time. */
+static error_t add_mark(struct argp_state *state, struct msrec_options *to, const char *arg)
+{
+	char time[64];
+	const char *colon = strchrnul(arg, ':');
+	const size_t n = (size_t)(colon - arg);
+	struct timed_mark mark = { .name = *colon ? colon + 1 : arg };
+
+	snprintf(time, sizeof(time), "%.*s", (int)(n < sizeof(time) ? n : 0), arg);
+	if (!duration_parse(time, &mark.ns))
+		argp_error(
+			state,
+			"--mark=%s: should be a time such as 1.5s, 300ms or 2m, maybe with :NAME behind it",
+			arg);
+	return timed_marks_add(&to->marks, &to->n_marks, mark) ? 0 : ENOMEM;
 }
 
 /* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
@@ -292,6 +316,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_DURATION:
 		line->options.duration_s = (uint32_t)number(state, "duration", arg, 1, 1000000000);
 		return 0;
+	case OPT_MARK:
+		return add_mark(state, &line->options, arg);
 	case 'q':
 		line->verbosity = 0;
 		return 0;

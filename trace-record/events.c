@@ -737,7 +737,7 @@ static void verify(const struct tracee *t)
 	}
 }
 
-int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
+int64_t tracee_take(struct tracee *t, const struct clock *clock, uint64_t until)
 {
 	const int64_t most = t->batch;
 	struct consumer *consumer;

@@ -46,11 +46,19 @@ struct program_options {
 	char *const *argv; /* as the program gets it */
 };
 
+/* A mark that msrec sets (--mark). */
+struct timed_mark {
+	uint64_t ns; /* since a trace's time 0 */
+	const char *name;
+};
+
 struct msrec_options {
 	struct capture_options capture;
 	struct output_options output;
 	struct program_options program;
-	uint32_t duration_s; /* of the recording; 0: as long as the programs run */
+	uint32_t duration_s;      /* of the recording; 0: as long as the programs run */
+	struct timed_mark *marks; /* [n_marks] in order of time, as long as msrec lives */
+	uint32_t n_marks;
 };
 
 #endif

@@ -274,6 +274,7 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 	}
 	r->writer = NULL;
 	tracee_set_start(r->tracee, r->start_ns);
+	tracee_set_marks(r->tracee, s->options.marks, s->options.n_marks);
 	tracee_set_process(r->tracee, r->pid, r->command.exe);
 	limit_batch(r, s->options.output.max_bytes);
 }

@@ -152,6 +152,7 @@ static struct tracee *copy_state(struct tracee *parent)
 		return NULL;
 	t->depth = parent->depth;
 	t->start_ns = parent->start_ns;
+	t->timed_marks = parent->timed_marks;
 	t->counts = parent->counts;
 	t->counts.ringless = t->counts.ringless_before = 0; /* the child has its own segment */
 	t->mapped = parent->mapped;

@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "generated.h"
 #include "mst_writer.h"
+#include "options.h"
 #include "shm.h"
 
 struct tracee;
@@ -71,6 +72,9 @@ void tracee_set_batch(struct tracee *tracee, uint32_t most);
 
 /* Makes `ns` of the clock the trace's time 0, before any event; without this, the clock's own. A child has its parent's. */
 void tracee_set_start(struct tracee *tracee, uint64_t ns);
+
+/* The marks that msrec sets, in order of time; a child goes on with its parent's. They must outlive the tracee. */
+void tracee_set_marks(struct tracee *tracee, const struct timed_mark *marks, uint32_t n);
 
 /* The process's id here, by which its threads' names are looked up, and its file, whose name its first thread begins with. */
 void tracee_set_process(struct tracee *tracee, pid_t pid, const char *exe);

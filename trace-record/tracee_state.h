@@ -13,6 +13,7 @@
 #include "page_state.h"
 #include "thread_names.h"
 #include "tids.h"
+#include "timed_marks.h"
 #include "tracee.h"
 
 #define KIND_CACHE_BITS 13
@@ -75,6 +76,7 @@ struct tracee {
 	uint64_t stranded;         /* blocks without an address, from before a fork */
 	uint64_t instructions;     /* executed by the process so far, where they are counted */
 	bool exited;               /* the exit handlers are done */
+	struct timed_marks timed_marks;
 	struct fork_states forks;
 	struct tracee_counts counts;
 
@@ -110,6 +112,9 @@ void tracee_set_time(struct tracee *tracee, const struct consumer *consumer, uin
  */
 int64_t tracee_run(struct tracee *tracee, struct consumer *consumer, const struct clock *clock,
 		   uint64_t limit, int64_t most, int *err);
+
+/* As tracee_drain(), without the marks that msrec sets. */
+int64_t tracee_take(struct tracee *tracee, const struct clock *clock, uint64_t until);
 
 /* At a FORK event: the present state is what the child begins with. There is room for it. */
 void tracee_keep_fork(struct tracee *tracee, uint32_t number);

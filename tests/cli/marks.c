@@ -8,6 +8,8 @@
  *   marks fork                "before" in the parent, then "parent" or "child"
  *   marks signal              50 marks "handler" out of a signal handler that interrupts malloc and free
  *   marks hostile             names that are empty, too long, not UTF-8, full of control characters, or NULL
+ *   marks sleep               an allocation each ms for 200 ms, kept
+ *   marks naps                sleeps 100 ms, forks, and both allocate each ms for 100 ms
  *   marks many N              N marks, with an allocation before each
  */
 #include "msrec.h"
@@ -167,6 +169,23 @@ static void run_hostile(void)
 	msrec_mark("a");
 }
 
+static void run_sleep(int n)
+{
+	for (int i = 0; i < n; i++) {
+		usleep(1000);
+		kept[i] = malloc(100);
+	}
+}
+
+static void run_naps(void)
+{
+	run_sleep(100);
+	const pid_t child = fork();
+	run_sleep(100);
+	if (child)
+		waitpid(child, NULL, 0);
+}
+
 static void run_many(long n)
 {
 	for (long i = 0; i < n; i++) {
@@ -190,6 +209,10 @@ int main(int argc, char **argv)
 		run_signal();
 	else if (strcmp(what, "hostile") == 0)
 		run_hostile();
+	else if (strcmp(what, "sleep") == 0)
+		run_sleep(200);
+	else if (strcmp(what, "naps") == 0)
+		run_naps();
 	else if (strcmp(what, "many") == 0 && argc > 2)
 		run_many(atol(argv[2]));
 	if (argc > 2 && strcmp(argv[2], "KILL") == 0)

@@ -148,6 +148,34 @@ class Tests:
         self.check_threads("left", len(self.marks("left")))
         self.check_threads("right", max(1, len(self.marks("right"))))
 
+    # ---- marks of msrec ----
+
+    def test_timed(self):
+        """Between the events before and after their time, in order of time, of no thread."""
+        trace = self.record("sleep", options=("--mark=120ms:late", "--mark=60:early", "--mark=0.1s", "--mark=1h:never",
+                                              "--mark=60ms:a:b"))[0]
+        events = self.events(trace)
+        at = {e["operation"]: (i, e) for i, e in enumerate(events) if e["operation"].startswith("mark:")}
+        assert list(at) == ["mark:early", "mark:a:b", "mark:0.1s", "mark:late"], list(at)
+        for name, ms in (("early", 60), ("a:b", 60), ("0.1s", 100), ("late", 120)):
+            i, e = at[f"mark:{name}"]
+            assert 0 <= e["time_ns"] - (ms * 1000000 & ~1023) < 1024 and e["tid"] == 0, e
+            # Times of calls are rounded down by less than 64 units.
+            assert all(b["time_ns"] <= ms * 1000000 for b in events[:i]), name
+            assert all(b["time_ns"] >= (ms * 1000000 & ~1023) - 65536 for b in events[i + 1:]), name
+        assert self.live("peak", "--at=mark:late", trace) > self.live("peak", "--at=mark:early", trace) > 0
+
+    def test_timed_refused(self):
+        for value in ("", "x", ":a", "-1", "1x:a"):
+            done = subprocess.run([self.build.msrec, f"--mark={value}", "true"], capture_output=True, text=True,
+                                  cwd=self.folder, timeout=60)
+            assert done.returncode == 125 and "should be a time" in done.stderr, (value, done.stderr)
+
+    def test_timed_forks(self):
+        """A child has its parent's mark of before the fork, and its own of later times; of the same clock."""
+        parent, child = self.record("naps", options=("--mark=40ms:one", "--mark=160ms:two"))
+        assert self.marks(parent) == self.marks(child) == [b"one", b"two"], (self.marks(parent), self.marks(child))
+
     # ---- moments ----
 
     def phases(self):

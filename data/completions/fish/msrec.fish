@@ -2,7 +2,7 @@
 # fish completion for msrec: its options, then a command line of its own.
 
 # Options whose value may be the next word.
-set -g __msrec_valued -o --output -z --level --engine --depth --timer --instructions --sample --max-size --duration
+set -g __msrec_valued -o --output -z --level --engine --depth --timer --instructions --sample --max-size --duration --mark
 
 # True until the program has been named.
 function __msrec_has_no_program
@@ -27,6 +27,7 @@ complete $own -s z -l level -x -a '(seq 19)' -d 'zstd level'
 complete $own -l embed-symbols -d 'Put the names of all frames into the trace'
 complete $own -l max-size -x -a '100m 1g 10g' -d 'End the recording before a file is larger'
 complete $own -l rotate -f -d 'Go on in another file; keep the last N'
+complete $own -l mark -x -d 'Mark a time since the start, TIME:NAME'
 complete $own -l duration -x -d 'End the recording after so many seconds'
 complete $own -l no-args -d 'Keep arguments out of the traces'
 complete $own -l engine -x -a 'preload valgrind' -d 'Record by a library, or exactly by a tool for Valgrind'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times in option values. */
-#ifndef ANALYZE_DURATION_H
-#define ANALYZE_DURATION_H
+#ifndef BASE_DURATION_H
+#define BASE_DURATION_H
 
 #include <stdbool.h>
 #include <stdint.h>
