@@ -62,8 +62,20 @@ static void remove_brackets(char *text, const char *open)
 	}
 }
 
+/* "__GI___strdup" is what glibc itself calls strdup. */
+static void remove_internal(char *text)
+{
+	static const char internal[] = "__GI_";
+	const size_t n = strlen(internal);
+	if (strncmp(text, internal, n) != 0 || text[n] == '\0')
+		return;
+	const size_t more = strncmp(text + n, "__", 2) == 0 && text[n + 2] != '\0' ? 2 : 0;
+	memmove(text, text + n + more, strlen(text + n + more) + 1);
+}
+
 void label_text_trim(char *function)
 {
+	remove_internal(function);
 	remove_brackets(function, " [clone ");
 	remove_brackets(function, "[abi:");
 	char *version = strchr(function, '@');

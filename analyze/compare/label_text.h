@@ -8,7 +8,8 @@
 
 /*
  * Drops what compilers and linkers add: suffixes of clones (".isra.0", ".part.0", ".cold", " [clone .constprop.0]"), hashes of Rust
- * ("::h0123456789abcdef"), tags of the ABI ("[abi:cxx11]") and versions of symbols ("@@GLIBC_2.34").
+ * ("::h0123456789abcdef"), tags of the ABI ("[abi:cxx11]"), versions of symbols ("@@GLIBC_2.34") and glibc's prefix of its
+ * own calls ("__GI___").
  */
 void label_text_trim(char *function);
 

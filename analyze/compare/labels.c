@@ -17,6 +17,7 @@ struct labels {
 	struct string_set *names;
 	const char **functions;
 	uint32_t n, room, room_nameless, room_functions;
+	bool by_page;
 };
 
 struct labels *labels_create(void)
@@ -85,10 +86,24 @@ static bool add_named(struct labels *l, char *function, const char *module, uint
 	return true;
 }
 
+void labels_by_page(struct labels *l)
+{
+	l->by_page = true;
+}
+
+/* The last three digits of "[libfoo.so+0x1234]", and the bracket. */
+static const char *page_offset(const char *function)
+{
+	enum { TAIL = 4 };
+	const size_t n = strlen(function);
+	return n > TAIL ? function + n - TAIL : function;
+}
+
 static bool add_address(struct labels *l, const struct labelled *what, const char *module, uint32_t *label)
 {
 	uint32_t loose;
-	if (!number_key(l, 'A', what->function, what->build, label) ||
+	const char *place = l->by_page ? page_offset(what->function) : what->function;
+	if (!number_key(l, 'A', place, l->by_page ? module : what->build, label) ||
 	    !number_key(l, 'L', "", module, &loose))
 		return false;
 	l->loose[*label] = loose;

@@ -26,6 +26,12 @@ struct labelled {
 struct labels *labels_create(void);         /* NULL: no memory */
 void labels_destroy(struct labels *labels); /* NULL is allowed */
 
+/*
+ * From now on code without a name is told apart by its place in a page, within its module, and not by its build: where
+ * addresses are those of a run, as in recordings of other tools, that place alone is the same in the next run.
+ */
+void labels_by_page(struct labels *labels);
+
 /* False: no memory. */
 bool labels_add(struct labels *labels, const struct labelled *what, uint32_t *label);
 

@@ -71,14 +71,33 @@ static bool is_starter(const char *function)
 	return false;
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Recordings of other tools don't say which module is the program: there it is the one with the command's name. */
+static bool is_program(const struct report *r, const struct mst_module *modules, uint32_t n, uint32_t module)
+{
+	const struct mst_file_info *info = mst_reader_info(r->reader);
+	if (modules[module].role == MST_MODULE_EXECUTABLE)
+		return true;
+	if (info->argc == 0 || strcmp(last_part(info->argv[0]), last_part(modules[module].path)) != 0)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (modules[i].role == MST_MODULE_EXECUTABLE)
+			return false;
+	}
+	return true;
+}
+
 /* The program is the program, however its file is called. */
 static const char *module_name(const struct report *r, uint32_t module)
 {
 	uint32_t n;
 	const struct mst_module *modules = mst_reader_modules(r->reader, &n);
-	if (module < n && modules[module].role == MST_MODULE_EXECUTABLE)
-		return "";
-	return sites_module(r->sites, module);
+	return module < n && is_program(r, modules, n, module) ? "" : sites_module(r->sites, module);
 }
 
 /* Text of a module's build: its id, else its path. */
@@ -127,7 +146,9 @@ static bool collect_stack(const struct report *r, struct labels *labels, uint32_
 		const uint32_t frame = stacks[stack].frame;
 		const uint32_t *calls = call_sites_of(r->calls, frame, &n);
 		for (uint32_t i = 0; calls && i < n; i++) {
-			const bool starter = is_starter(call_sites_at(r->calls, calls[i])->function);
+			const struct call *call = call_sites_at(r->calls, calls[i]);
+			/* Outside of a starter, code without a name is a stripped program's _start. */
+			const bool starter = call->named ? is_starter(call->function) : p->starters > 0;
 			if (!label_call(r, labels, calls[i], frames[frame].module, &label) ||
 			    !path_add(p, label, starter))
 				return false;

@@ -5,6 +5,8 @@
 
 #include "diff_answer.h"
 #include "figures.h"
+#include "imported.h"
+#include "input_part.h"
 #include "report_print.h"
 #include "summarize.h"
 
@@ -26,6 +28,31 @@ static enum summary_by summary_by(const struct report_query *query)
 					  : SUMMARY_BY_STACK;
 }
 
+static const char *input_name(const struct report_command *command, size_t i)
+{
+	return i < command->n_olds ? command->olds[i] : command->input;
+}
+
+/* False after a message. */
+static bool make_labels(struct recordings *all, const struct report_command *command)
+{
+	all->labels = labels_create();
+	all->items = calloc(all->n, sizeof(*all->items));
+	if (!all->labels || !all->items) {
+		tool_error(&command->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return false;
+	}
+	for (size_t i = 0; i < all->n; i++) {
+		struct input_part part;
+		if (!input_part_parse(&part, &command->tool, input_name(command, i)))
+			return false;
+		if (imported_recognize(part.file))
+			labels_by_page(all->labels);
+		input_part_finish(&part);
+	}
+	return true;
+}
+
 /* Returns a tool_status. */
 static int read_all(struct recordings *all, const struct report_command *command)
 {
@@ -36,15 +63,10 @@ static int read_all(struct recordings *all, const struct report_command *command
 	};
 	int result = TOOL_COMPLETE;
 	all->n = command->n_olds + 1;
-	all->labels = labels_create();
-	all->items = calloc(all->n, sizeof(*all->items));
-	if (!all->labels || !all->items) {
-		tool_error(&command->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	if (!make_labels(all, command))
 		return TOOL_NO_RESULT;
-	}
 	for (; all->n_read < all->n; all->n_read++) {
-		const char *input =
-			all->n_read < command->n_olds ? command->olds[all->n_read] : command->input;
+		const char *input = input_name(command, all->n_read);
 		const int status = summarize(command, input, &query, all->labels, &all->items[all->n_read]);
 		if (!tool_has_result(status))
 			return status;

@@ -40,6 +40,9 @@ static void what_compilers_add_is_dropped(void **state)
 	assert_text(label_text_trim, "core::f::h0123456789abcdeg", "core::f::h0123456789abcdeg");
 	assert_text(label_text_trim, "g[abi:cxx11](int)", "g(int)");
 	assert_text(label_text_trim, "memcpy@@GLIBC_2.14", "memcpy");
+	assert_text(label_text_trim, "__GI___strdup", "strdup");
+	assert_text(label_text_trim, "__GI__IO_file_doallocate", "_IO_file_doallocate");
+	assert_text(label_text_trim, "__GI_", "__GI_");
 	/* Names of Go, and parts of a program that OpenMP makes, are names. */
 	assert_text(label_text_trim, "main.func1", "main.func1");
 	assert_text(label_text_trim, "f._omp_fn.0", "f._omp_fn.0");
@@ -240,6 +243,33 @@ static void code_without_names_is_not_guessed(void **state)
 	assert_match(TEXTS("main/a/0x10/x"), TEXTS("main/a/0x20/x"), PAIRS(0), "s");
 }
 
+static void addresses_of_runs_are_places_in_pages(void **state)
+{
+	const struct labelled code[] = {
+		{ "[libfoo.so.1+0x7f93fd814a17]", false, "libfoo.so.1", "one" },
+		{ "[libfoo.so.1.0+0x12a17]", false, "libfoo.so.1.0", "other" },
+		{ "[libfoo.so.1+0x12a18]", false, "libfoo.so.1", "one" },
+		{ "[bar+0x12a17]", false, "bar", "one" },
+		{ "[]", false, "", "" },
+	};
+	uint32_t labels[COUNT(code)], apart[COUNT(code)];
+	struct labels *all = labels_create(), *by_page = labels_create();
+	(void)state;
+	assert_non_null(all);
+	assert_non_null(by_page);
+	labels_by_page(by_page);
+	for (size_t i = 0; i < COUNT(code); i++) {
+		assert_true(labels_add(all, &code[i], &apart[i]));
+		assert_true(labels_add(by_page, &code[i], &labels[i]));
+	}
+	assert_int_not_equal(apart[0], apart[1]);
+	assert_int_equal(labels[0], labels[1]);
+	assert_int_not_equal(labels[0], labels[2]);
+	assert_int_not_equal(labels[0], labels[3]);
+	labels_destroy(all);
+	labels_destroy(by_page);
+}
+
 static void empty_sides_match(void **state)
 {
 	(void)state;
@@ -311,6 +341,7 @@ int main(void)
 		cmocka_unit_test(moved_functions_are_found),
 		cmocka_unit_test(depth_of_recursion_may_differ),
 		cmocka_unit_test(code_without_names_is_not_guessed),
+		cmocka_unit_test(addresses_of_runs_are_places_in_pages),
 		cmocka_unit_test(empty_sides_match),
 		cmocka_unit_test(subsequences_are_the_longest),
 		cmocka_unit_test(many_stacks_take_bounded_time),
