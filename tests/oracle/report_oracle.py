@@ -11,6 +11,7 @@ as sets, because the two look names up in their own ways.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -48,13 +49,17 @@ PAIRS = {
 
 # heaptrack_print's cost, and the title of our sum.
 DIFF_COSTS = {"allocations": "calls", "leaked": "end", "peak": "peak"}
+# The same of msconvert --diff-base.
+DIFF_OPTIONS = {"allocations": ["--value=alloc_objects"], "leaked": ["--at=end"],
+                "peak": ["--usable=requested", "--heap-admin=0"]}
 
 
 class Bench:
     """heaptrack's recording of one program, and both answers."""
 
     def __init__(self, build, folder):
-        self.msreport, self.folder = build.file("analyze/msreport"), folder
+        self.msreport, self.msconvert = build.file("analyze/msreport"), build.file("analyze/msconvert")
+        self.msrec, self.folder = build.msrec, folder
 
     def record(self, name, command):
         path = os.path.join(self.folder, name)
@@ -79,6 +84,39 @@ class Bench:
         diff = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["sections"]["diff"]
         return {row["figure"]: (row["change"], sum(row[name] for name in ("grew", "shrank", "appeared", "gone")))
                 for row in diff["bytes"] + diff["counts"] if row["grew"] is not None}
+
+    def trace(self, path, command):
+        subprocess.run([self.msrec, "-q", "-o", path, "--", *command], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, check=True)
+
+    def sorts(self, old, new):
+        """Calls of the old recording by what became of their stacks."""
+        command = [self.msreport, "-q", "--format=json", "--diff", old, new]
+        diff = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["sections"]["diff"]
+        return Counter({row["stacks_are"]: row["old_calls"] for row in diff["matching"]})
+
+    def columns(self, old, new, cost):
+        """What each stack of msconvert's differences became: by the names in it without order and addresses."""
+        command = [self.msconvert, "-q", "--to=folded", "--diff-base", old, *DIFF_OPTIONS[cost], new]
+        stacks = Counter()
+        for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines():
+            stack, before, after = line.rsplit(" ", 2)
+            names = [re.sub(r"^\[.*0x[0-9a-f]+\]$", "?", name) for name in stack.split(";")]
+            stacks[tuple(sorted(names))] += int(after) - int(before)
+        return stacks
+
+    def their_columns(self, old, new, cost):
+        """heaptrack_print's -d likewise."""
+        path = os.path.join(self.folder, "folded")
+        self.theirs(new, cost, "-d", old)
+        stacks = Counter()
+        with open(path, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                stack, value = line.rsplit(" ", 1)
+                names = [re.sub(r" \([^()]*\)$|^0x[0-9a-f]+$", lambda m: "" if m[0][0] == " " else "?", name)
+                         for name in stack.split(";") if name]
+                stacks[tuple(sorted(names))] += int(value)
+        return stacks
 
     def ours(self, recording):
         command = [self.msreport, "-q", "--format=json", "--by=stack", "--top=1000000", "--no-suppressions", "churn",
@@ -119,13 +157,34 @@ def compare_pair(name):
             theirs = sum(value * times for value, times in bench.theirs(new, cost, "-d", old).items())
             if changes[figure] != (theirs, theirs):
                 raise Problem(f"{cost}: msreport has {changes[figure]}, heaptrack_print {theirs}")
+            stacks, others = bench.columns(old, new, cost), bench.their_columns(old, new, cost)
+            differing = [stack for stack in stacks | others if stacks[stack] != others[stack]]
+            if differing:
+                raise Problem(f"{cost}: {stacks[differing[0]]}, heaptrack_print {others[differing[0]]}: {differing[0]}")
         return f"{changes['calls'][0]} calls, {changes['peak'][0]} bytes at the peak"
     return run
+
+
+def compare_again(bench):
+    """Addresses without a name are other ones in the next run; heaptrack doesn't record where modules lie."""
+    command, trace = PROGRAMS["jq"], os.path.join(bench.folder, "again.zst")
+    if not have(command[0]):
+        return "skip: not installed"
+    first, second = (bench.record(f"again-{i}", command) for i in range(2))
+    bench.trace(trace, command)
+    stacks = bench.sorts(first, second)
+    if set(stacks) != {"same"}:
+        raise Problem(f"two recordings of heaptrack: {stacks}")
+    mixed = bench.sorts(first, trace)
+    if mixed["same"] < .95 * stacks["same"]:
+        raise Problem(f"heaptrack's recording and msrec's: {mixed}")
+    return f"{stacks['same']} calls in the same stacks, {mixed['same']} in msrec's"
 
 
 def main():
     need("heaptrack", "heaptrack_print")
     cases = [(name, compare(name)) for name in PROGRAMS] + [(name, compare_pair(name)) for name in PAIRS]
+    cases.append(("jq again", compare_again))
     return run_script(__doc__, cases, Bench)
 
 
