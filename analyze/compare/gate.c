@@ -280,7 +280,11 @@ bool gate_known(struct summary *s, const struct baseline_run *run, enum figure f
 		for (char *word = strtok_r(path, ";", &save); fine && word;
 		     word = strtok_r(NULL, ";", &save)) {
 			k++;
-			fine = labels_add(labels, &(struct labelled){ word, true, "", "" }, &of[n - k]);
+			fine = labels_add(
+				labels,
+				&(struct labelled){
+					.function = word, .named = true, .module = "", .build = "" },
+				&of[n - k]);
 		}
 		free(path);
 		if (!fine)

@@ -127,18 +127,6 @@ static const char *behind_bracket(const char *text)
 	return text;
 }
 
-/* The length of what stays as it is at `text`; 0: nothing special begins there. */
-static size_t kept_length(const char *text, bool first, bool begins_word)
-{
-	static const char anonymous[] = "(anonymous namespace)";
-	if (strncmp(text, anonymous, strlen(anonymous)) == 0)
-		return strlen(anonymous);
-	/* A lambda's parameters; a type of Rust that begins a path. */
-	if (*text == '{' || (*text == '<' && first))
-		return (size_t)(behind_bracket(text) - text);
-	return begins_word ? operator_length(text) : 0;
-}
-
 /* "operator bool": the blank is part of the name. */
 static bool ends_in_operator(const char *from, const char *to)
 {
@@ -146,32 +134,151 @@ static bool ends_in_operator(const char *from, const char *to)
 	return (size_t)(to - from) >= n && memcmp(to - n, operator_word, n) == 0;
 }
 
-void label_text_loosen(char *function)
+/* What takes the place of a text. */
+struct word {
+	const char *text;
+	size_t n;
+	const char *behind; /* where the rest begins */
+};
+
+/*
+ * Parts of names that are words of their own, whatever is in them: "(anonymous namespace)"; closures, which are
+ * "{lambda(int)#2}", "{{closure}}" or "{closure#0}" by compiler, and numbered; a name of an operator.
+ */
+static bool is_special(const char *text, bool begins_word, struct word *word)
 {
-	const char *from = function;
-	char *to = function;
-	while (*from) {
-		const bool first = to == function;
-		const size_t keep = kept_length(from, first, first || !is_word(to[-1]));
-		if (keep) {
-			memmove(to, from, keep);
-			to += keep;
-			from += keep;
+	static const char anonymous[] = "(anonymous namespace)", closure[] = "{}";
+	const bool is_closure = strncmp(text, "{lambda", 7) == 0 || strncmp(text, "{closure", 8) == 0 ||
+				strncmp(text, "{{closure", 9) == 0;
+	const size_t name = begins_word ? operator_length(text) : 0;
+	if (strncmp(text, anonymous, strlen(anonymous)) == 0)
+		*word = (struct word){ text, strlen(anonymous), text + strlen(anonymous) };
+	else if (is_closure)
+		*word = (struct word){ closure, strlen(closure), behind_bracket(text) };
+	else if (*text == '{')
+		*word = (struct word){ text, (size_t)(behind_bracket(text) - text), behind_bracket(text) };
+	else if (name)
+		*word = (struct word){ text, name, text + name };
+	else
+		return false;
+	return true;
+}
+
+/* Where the function in a function begins: "::g(char)" of "f(int)::g(char)", whose parameters begin at `text`. */
+static const char *inner_function(const char *text)
+{
+	static const char is_const[] = " const";
+	const char *behind = behind_bracket(text);
+	if (strncmp(behind, is_const, strlen(is_const)) == 0)
+		behind += strlen(is_const);
+	return strncmp(behind, "::", 2) == 0 ? behind : NULL;
+}
+
+/* ---- Rust ---- */
+
+static const char impl[] = "<impl ";
+
+/* A part of a text. */
+struct span {
+	const char *from, *to;
+};
+
+/* The first such word that is in no brackets. NULL: there is none. */
+static const char *find_word(struct span s, const char *word)
+{
+	const size_t n = strlen(word);
+	for (const char *at = s.from; at < s.to && (size_t)(s.to - at) >= n;) {
+		if (strncmp(at, word, n) == 0)
+			return at;
+		at = strchr("<([{", *at) ? behind_bracket(at) : at + 1;
+	}
+	return NULL;
+}
+
+/*
+ * What a function of "<T as Trait>", "<impl Trait for T>", "<impl T>" or "<T>" belongs to, all that are in the brackets:
+ * the trait, or else the type.
+ */
+static struct span owner_of(const char *from, const char *behind)
+{
+	const bool closed = behind - from >= 2 && behind[-1] == '>';
+	struct span s = { from + 1, closed ? behind - 1 : behind };
+	const char *as = find_word(s, " as ");
+	if (as)
+		return (struct span){ as + strlen(" as "), s.to };
+	if (strncmp(from, impl, strlen(impl)) != 0)
+		return s;
+	s.from = from + strlen(impl);
+	const char *type = find_word(s, " for ");
+	return (struct span){ s.from, type ? type : s.to };
+}
+
+/* ---- All of it ---- */
+
+enum { MOST_NESTED = 8 };
+
+/* The brackets at `from` are those of an owner, in place of a name. */
+static bool is_owner(const char *from, bool first)
+{
+	return *from == '<' && (first || strncmp(from, impl, strlen(impl)) == 0);
+}
+
+/* A bracket may close behind the part that it opens in. */
+static const char *within(struct span s, const char *at)
+{
+	return at < s.to ? at : s.to;
+}
+
+/*
+ * Writes s without parameters and arguments to `begin`, which is not behind it, and returns the end of what is written:
+ * never more than was read.
+ */
+static char *loosen(char *begin, struct span s, unsigned nested)
+{
+	const char *from = s.from;
+	char *to = begin;
+	struct word word;
+	while (from < s.to) {
+		const bool first = to == begin;
+		const bool opens = *from == '<' || (*from == '[' && first);
+		const char *behind = opens ? within(s, behind_bracket(from)) : from;
+		const char *inner = *from == '(' && !first ? inner_function(from) : NULL;
+		if (is_special(from, first || !is_word(to[-1]), &word)) {
+			const size_t most = (size_t)(s.to - from), n = word.n < most ? word.n : most;
+			memmove(to, word.text, n);
+			to += n;
+			from = within(s, word.behind);
+		} else if (is_owner(from, first) && nested < MOST_NESTED) {
+			/* "core::slice::<impl [T]>" is "<[u8]>" elsewhere, so what is before goes. */
+			to = loosen(begin, owner_of(from, behind), nested + 1);
+			from = behind;
+		} else if (*from == '[' && first) {
+			from = behind;
+			*to++ = '[';
 		} else if (*from == '<') {
-			from = behind_bracket(from);
+			from = behind;
+		} else if (strncmp(from, "::<", 3) == 0 && strncmp(from + 2, impl, strlen(impl)) != 0) {
+			from = within(s, from + 2);
 		} else if (*from == ' ' && from[1] == '<') {
 			from++;
+		} else if (inner) {
+			from = within(s, inner);
 		} else if (*from == '(' && !first) {
 			break;
-		} else if (*from == ' ' && !ends_in_operator(function, to)) {
+		} else if (*from == ' ' && !ends_in_operator(begin, to)) {
 			/* What was before is the result's type. */
-			to = function;
+			to = begin;
 			from++;
 		} else {
 			*to++ = *from++;
 		}
 	}
-	*to = '\0';
+	return to;
+}
+
+void label_text_loosen(char *function)
+{
+	*loosen(function, (struct span){ function, function + strlen(function) }, 0) = '\0';
 }
 
 /* ---- Modules ---- */

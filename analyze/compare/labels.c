@@ -13,10 +13,10 @@
 struct labels {
 	struct string_set *keys; /* a label's is numbered one above it */
 	uint32_t *loose;
-	uint8_t *nameless;
+	uint8_t *nameless, *hidden;
 	struct string_set *names;
 	const char **functions;
-	uint32_t n, room, room_nameless, room_functions;
+	uint32_t n, room, room_nameless, room_hidden, room_functions;
 	bool by_page;
 };
 
@@ -42,6 +42,7 @@ void labels_destroy(struct labels *l)
 	free(l->functions);
 	free(l->loose);
 	free(l->nameless);
+	free(l->hidden);
 	free(l);
 }
 
@@ -57,6 +58,7 @@ static bool number_key(struct labels *l, char sort, const char *first, const cha
 	if (number == 0 || number >= UINT32_MAX ||
 	    !array_reserve(&l->loose, (uint32_t)number - 1, &l->room, sizeof(*l->loose)) ||
 	    !array_reserve(&l->functions, (uint32_t)number - 1, &l->room_functions, sizeof(*l->functions)) ||
+	    !array_reserve_zeroed(&l->hidden, (uint32_t)number - 1, &l->room_hidden, sizeof(*l->hidden)) ||
 	    !array_reserve(&l->nameless, (uint32_t)number - 1, &l->room_nameless, sizeof(*l->nameless)))
 		return false;
 	*label = (uint32_t)number - 1;
@@ -119,6 +121,8 @@ bool labels_add(struct labels *l, const struct labelled *what, uint32_t *label)
 		fine = what->named ? add_named(l, function, module, label)
 				   : add_address(l, what, module, label);
 	}
+	if (fine && what->hidden)
+		l->hidden[*label] = l->hidden[l->loose[*label]] = 1;
 	free(function);
 	free(module);
 	return fine;
@@ -132,5 +136,5 @@ const char *labels_function(const struct labels *l, uint32_t label)
 
 struct match_labels labels_list(const struct labels *l)
 {
-	return (struct match_labels){ l->loose, l->nameless, l->n };
+	return (struct match_labels){ l->loose, l->nameless, l->n, l->hidden };
 }

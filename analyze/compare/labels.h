@@ -21,6 +21,7 @@ struct labelled {
 	bool named;
 	const char *module; /* last part of its path; "" for the program itself */
 	const char *build;  /* tells builds of a module apart; of code without a name alone */
+	bool hidden;        /* the inside of a library (sites.h) */
 };
 
 struct labels *labels_create(void);         /* NULL: no memory */

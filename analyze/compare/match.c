@@ -39,6 +39,7 @@ struct matching {
 	struct side sides[2];
 	enum match_how *how;
 	uint32_t n_labels;
+	const uint8_t *hidden; /* by label */
 	uint64_t budget;
 };
 
@@ -671,10 +672,34 @@ static bool join_moved(struct matching *m)
 	       join_similar(m, true);
 }
 
+/* From now on stacks are without the insides of libraries, but for those that have nothing else. */
+static void leave_out_hidden(struct side *s, const uint8_t *hidden)
+{
+	for (uint32_t i = 0; i < s->given->n; i++) {
+		uint32_t *text = s->texts[i], shown = 0, n = 0;
+		for (uint32_t k = 0; k < s->lengths[i]; k++)
+			shown += !hidden[text[k]];
+		for (uint32_t k = 0; shown && k < s->lengths[i]; k++) {
+			if (!hidden[text[k]])
+				text[n++] = text[k];
+		}
+		s->lengths[i] = shown ? n : s->lengths[i];
+	}
+}
+
+static bool join_without_hidden(struct matching *m)
+{
+	if (!m->hidden)
+		return true;
+	leave_out_hidden(&m->sides[0], m->hidden);
+	leave_out_hidden(&m->sides[1], m->hidden);
+	return join_moved(m);
+}
+
 bool match_stacks(struct match *match, const struct match_side *old_side, const struct match_side *new_side,
 		  const struct match_labels *labels)
 {
-	struct matching m = { .n_labels = labels->n, .budget = BUDGET };
+	struct matching m = { .n_labels = labels->n, .hidden = labels->hidden, .budget = BUDGET };
 	match->new_of = malloc((old_side->n + (size_t)1) * sizeof(*match->new_of));
 	match->old_of = malloc((new_side->n + (size_t)1) * sizeof(*match->old_of));
 	match->how = calloc(old_side->n + (size_t)1, sizeof(*match->how));
@@ -686,7 +711,7 @@ bool match_stacks(struct match *match, const struct match_side *old_side, const 
 		fine = side_prepare(&m.sides[0], old_side, labels, match->new_of) &&
 		       side_prepare(&m.sides[1], new_side, labels, match->old_of) &&
 		       join_equal(&m, true, MATCH_SAME) && join_equal(&m, false, MATCH_SAME) &&
-		       join_renamed(&m) && join_moved(&m);
+		       join_renamed(&m) && join_moved(&m) && join_without_hidden(&m);
 	}
 	side_finish(&m.sides[0]);
 	side_finish(&m.sides[1]);

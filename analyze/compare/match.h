@@ -7,7 +7,8 @@
  *          believed if two stacks agree on it, or one whose calls differ by less than half; it counts everywhere.
  * moved    equal, if calls of a function by itself count as one; or equal but for labels that are in one build alone, if
  *          these are not more than half; or: the same ends (one side may lack the innermost function), and of all
- *          labels at least four fifths are in the longest common subsequence, 2 * common / (old + new).
+ *          labels at least four fifths are in the longest common subsequence, 2 * common / (old + new). Then the same of
+ *          stacks without the insides of libraries, which compilers inline here and not there.
  *
  * Stacks most of whose code has no name are only ever the same, by equal labels.
  *
@@ -47,6 +48,7 @@ struct match_labels {
 	const uint32_t *loose;   /* by label */
 	const uint8_t *nameless; /* by label: code without a name */
 	uint32_t n;              /* all labels are below that */
+	const uint8_t *hidden;   /* by label: the inside of a library, as sites.h has it; NULL: none is */
 };
 
 /* False: no memory; match_finish() must still be called. */

@@ -119,11 +119,14 @@ static bool label_call(const struct report *r, struct labels *labels, uint32_t c
 {
 	char build[2 * MST_BUILD_ID_MAX + 1];
 	const struct call *c = call_sites_at(r->calls, call);
-	return labels_add(labels,
+	bool hidden;
+	return sites_hide(r->sites, call, module, &hidden) &&
+	       labels_add(labels,
 			  &(struct labelled){ .function = c->function,
 					      .named = c->named,
 					      .module = module_name(r, module),
-					      .build = c->named ? "" : build_name(r, module, build) },
+					      .build = c->named ? "" : build_name(r, module, build),
+					      .hidden = hidden },
 			  label);
 }
 

@@ -65,12 +65,47 @@ static void parameters_are_loose(void **state)
 	assert_text(label_text_loosen, "X::operator<(X const&)", "X::operator<");
 	assert_text(label_text_loosen, "std::ostream& operator<< <char>(std::ostream&)", "operator<<");
 	assert_text(label_text_loosen, "X::operator bool() const", "X::operator bool");
+	assert_text(label_text_loosen, "f(int)::g(char) const", "f::g");
+	assert_text(label_text_loosen, "void f(int) const::{lambda(int)#1}::operator()(int) const",
+		    "f::{}::operator()");
 	assert_text(label_text_loosen, "main::{lambda(int)#1}::operator()(int) const",
-		    "main::{lambda(int)#1}::operator()");
-	assert_text(label_text_loosen, "<alloc::vec::Vec<T> as core::Clone>::clone",
-		    "<alloc::vec::Vec<T> as core::Clone>::clone");
+		    "main::{}::operator()");
+	assert_text(label_text_loosen, "{unnamed type#1}::f(int)", "{unnamed type#1}::f");
 	assert_text(label_text_loosen, "f<", "f");
 	assert_text(label_text_loosen, "", "");
+}
+
+/* Names of the same function by rustc's old and new mangling, and in debug information. */
+static void a_function_of_rust_has_several_names(void **state)
+{
+	static const char *const functions[][4] = {
+		{ "alloc::vec::Vec::with_capacity", "<alloc::vec::Vec<u8>>::with_capacity",
+		  "alloc::vec::Vec<T,A>::with_capacity", "<alloc::vec::Vec<T>>::with_capacity::<A>" },
+		{ "[::to_vec", "alloc::slice::<impl [T]>::to_vec", "<[u8]>::to_vec", "<[T]>::to_vec::<A>" },
+		{ "alloc::borrow::ToOwned::to_owned",
+		  "alloc::slice::<impl alloc::borrow::ToOwned for [T]>::to_owned",
+		  "<[u8] as alloc::borrow::ToOwned>::to_owned",
+		  "<T as alloc::borrow::ToOwned<U>>::to_owned" },
+		{ "[::to_vec_in::ConvertVec::to_vec",
+		  "<T as alloc::slice::<impl [T]>::to_vec_in::ConvertVec>::to_vec",
+		  "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec::<alloc::alloc::Global>" },
+		{ "core::ops::function::FnOnce::call_once",
+		  "<fn() as core::ops::function::FnOnce<()>>::call_once",
+		  "core::ops::function::FnOnce::call_once",
+		  "<&dyn core::ops::Fn<(), Output = i32> + core::Sync as core::ops::function::FnOnce<()>>::call_once" },
+		{ "main::f::{}", "main::f::{{closure}}", "main::f::{closure#0}",
+		  "main::f::<u8>::{closure#12}" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(functions); i++) {
+		for (size_t k = 1; k < 4 && functions[i][k]; k++)
+			assert_text(label_text_loosen, functions[i][k], functions[i][0]);
+	}
+	assert_text(label_text_loosen, "<<<<<<<<<<<<<<<<", "");
+	assert_text(label_text_loosen, "<a as <b as <c as d<e", "d");
+	assert_text(label_text_loosen, "<[<", "[");
+	assert_text(label_text_loosen, "<impl ", "");
+	assert_text(label_text_loosen, "<{lambda", "{}");
 }
 
 static void versions_of_libraries_are_dropped(void **state)
@@ -111,10 +146,10 @@ static void add_stack(struct builder *b, int side, const char *text)
 	for (uint32_t k = 0; k < n; k++) {
 		const char *name = words[n - 1 - k];
 		const bool named = *name != '0';
-		assert_true(labels_add(
-			b->labels,
-			&(struct labelled){ name, named, named ? "" : "lib.so", side ? "new" : "old" },
-			&b->labels_of[side][i][k]));
+		assert_true(labels_add(b->labels,
+				       &(struct labelled){ name, named, named ? "" : "lib.so",
+							   side ? "new" : "old", *name == '~' },
+				       &b->labels_of[side][i][k]));
 	}
 	b->stacks[side][i] =
 		(struct match_stack){ b->labels_of[side][i], n, calls ? strtoull(calls, NULL, 10) : 1 };
@@ -235,6 +270,18 @@ static void depth_of_recursion_may_differ(void **state)
 		     TEXTS("main/f/x", "main/f/f/x", "main/f/f/f/x"), PAIRS(0, 1, 2), "sss");
 }
 
+static void insides_of_libraries_may_differ(void **state)
+{
+	(void)state;
+	assert_match(TEXTS("main/a/b/~push/~grow/~raw/~get"), TEXTS("main/a/b/~emplace"), PAIRS(0), "m");
+	assert_match(TEXTS("main/a/b/push/grow/raw/get"), TEXTS("main/a/b/emplace"), PAIRS(-1), "-");
+	assert_match(TEXTS("main/~call/~try/~do/a/~push"), TEXTS("main/~invoke/a/~insert/~get"), PAIRS(0),
+		     "m");
+	assert_match(TEXTS("main/a/~push/~get*9", "main/a/~reserve/~get*2"),
+		     TEXTS("main/a/~have*2", "main/a/~put*9"), PAIRS(1, 0), "mm");
+	assert_match(TEXTS("~start/~get"), TEXTS("~begin/~have"), PAIRS(-1), "-");
+}
+
 static void code_without_names_is_not_guessed(void **state)
 {
 	(void)state;
@@ -246,11 +293,11 @@ static void code_without_names_is_not_guessed(void **state)
 static void addresses_of_runs_are_places_in_pages(void **state)
 {
 	const struct labelled code[] = {
-		{ "[libfoo.so.1+0x7f93fd814a17]", false, "libfoo.so.1", "one" },
-		{ "[libfoo.so.1.0+0x12a17]", false, "libfoo.so.1.0", "other" },
-		{ "[libfoo.so.1+0x12a18]", false, "libfoo.so.1", "one" },
-		{ "[bar+0x12a17]", false, "bar", "one" },
-		{ "[]", false, "", "" },
+		{ "[libfoo.so.1+0x7f93fd814a17]", false, "libfoo.so.1", "one", false },
+		{ "[libfoo.so.1.0+0x12a17]", false, "libfoo.so.1.0", "other", false },
+		{ "[libfoo.so.1+0x12a18]", false, "libfoo.so.1", "one", false },
+		{ "[bar+0x12a17]", false, "bar", "one", false },
+		{ "[]", false, "", "", false },
 	};
 	uint32_t labels[COUNT(code)], apart[COUNT(code)];
 	struct labels *all = labels_create(), *by_page = labels_create();
@@ -310,7 +357,7 @@ static void many_stacks_take_bounded_time(void **state)
 		stacks[i] = (struct match_stack){ labels + i * DEPTH, DEPTH, 1 };
 	assert_true(match_stacks(&match, &(struct match_side){ stacks, N },
 				 &(struct match_side){ stacks + N, N },
-				 &(struct match_labels){ loose, nameless, WORDS }));
+				 &(struct match_labels){ loose, nameless, WORDS, NULL }));
 	match_finish(&match);
 	free(stacks);
 	free(labels);
@@ -335,11 +382,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_compilers_add_is_dropped),
 		cmocka_unit_test(parameters_are_loose),
+		cmocka_unit_test(a_function_of_rust_has_several_names),
 		cmocka_unit_test(versions_of_libraries_are_dropped),
 		cmocka_unit_test(equal_functions_are_the_same),
 		cmocka_unit_test(renamed_functions_are_found),
 		cmocka_unit_test(moved_functions_are_found),
 		cmocka_unit_test(depth_of_recursion_may_differ),
+		cmocka_unit_test(insides_of_libraries_may_differ),
 		cmocka_unit_test(code_without_names_is_not_guessed),
 		cmocka_unit_test(addresses_of_runs_are_places_in_pages),
 		cmocka_unit_test(empty_sides_match),
