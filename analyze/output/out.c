@@ -13,8 +13,11 @@
 
 #define BUFFER_BYTES ((size_t)64 << 10)
 
+enum { NOWHERE = -1 };
+
 struct out {
 	int fd;
+	uint64_t counted; /* bytes that went nowhere */
 	int error;
 	struct pack *pack; /* NULL: no compression */
 	size_t used;
@@ -27,6 +30,7 @@ struct out *out_create(int fd)
 
 	if (out) {
 		out->fd = fd;
+		out->counted = 0;
 		out->error = 0;
 		out->pack = NULL;
 		out->used = 0;
@@ -34,8 +38,23 @@ struct out *out_create(int fd)
 	return out;
 }
 
+struct out *out_create_counter(void)
+{
+	return out_create(NOWHERE);
+}
+
+uint64_t out_counted(const struct out *counter)
+{
+	assert(counter->fd == NOWHERE);
+	return counter->counted + counter->used;
+}
+
 static void write_all(struct out *out, const char *data, size_t size)
 {
+	if (out->fd == NOWHERE) {
+		out->counted += size;
+		return;
+	}
 	while (size && !out->error) {
 		const ssize_t n = write(out->fd, data, size);
 

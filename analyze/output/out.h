@@ -18,6 +18,10 @@ struct out *out_create(int fd);
 /* Like out_create(), with compression. */
 struct out *out_create_packed(int fd, enum packing packing);
 
+/* Writes nowhere, and is asked how much it would be. */
+struct out *out_create_counter(void);
+uint64_t out_counted(const struct out *counter);
+
 void out_write(struct out *out, const void *data, size_t size);
 void out_text(struct out *out, const char *text);
 void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

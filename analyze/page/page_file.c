@@ -92,7 +92,7 @@ static bool shorten(struct answer *answer)
 
 static void write_answer(struct out *out, void *data)
 {
-	answer_write_json(out, data);
+	answer_write_json(out, data, 0);
 }
 
 char *page_answer(struct answer *answer, size_t *size)

@@ -15,7 +15,8 @@ struct answer_style {
 };
 
 void answer_write_text(struct out *out, const struct answer *answer, const struct answer_style *style);
-void answer_write_json(struct out *out, const struct answer *answer);
+/* `most`: bytes of a section, of which rows are left out that don't fit; 0: all rows. */
+void answer_write_json(struct out *out, const struct answer *answer, uint64_t most);
 void answer_write_markdown(struct out *out, const struct answer *answer, const struct answer_style *style);
 void answer_write_csv(struct out *out, const struct answer *answer);
 

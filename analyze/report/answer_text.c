@@ -10,12 +10,18 @@
 #include "answer_formats.h"
 #include "width.h"
 
-enum { GAP = 2, GRAPH = 24, LEAST_NAME = 16, MOST_COLUMNS = 24 };
+enum { GAP = 2, GRAPH = 24, LEAST_GRAPH = 8, USUAL_NAME = 16, LEAST_NAME = 8, MOST_COLUMNS = 24 };
+
+/* What a column gives way as, if the screen is narrow. */
+enum column_kind { KIND_FIGURE, KIND_NAME, KIND_GRAPH, KIND_ID };
 
 struct layout {
 	const struct answer_table *table;
 	const struct answer_style *style;
 	unsigned widths[MOST_COLUMNS]; /* 0: not shown */
+	enum column_kind kinds[MOST_COLUMNS];
+	unsigned titles[MOST_COLUMNS]; /* widths that titles need, if there is room */
+	unsigned gap;                  /* between columns */
 };
 
 static bool is_shown(const struct answer_column *column)
@@ -26,6 +32,15 @@ static bool is_shown(const struct answer_column *column)
 static bool is_name(const struct answer_column *column)
 {
 	return column->unit == ANSWER_TEXT || column->unit == ANSWER_FUNCTION || column->unit == ANSWER_PLACE;
+}
+
+static enum column_kind kind_of(const struct answer_column *column)
+{
+	if (is_name(column))
+		return KIND_NAME;
+	if (column->unit == ANSWER_SERIES)
+		return KIND_GRAPH;
+	return column->unit == ANSWER_ID ? KIND_ID : KIND_FIGURE;
 }
 
 static const struct answer_value *value_at(const struct answer_table *t, size_t row, unsigned column)
@@ -74,17 +89,25 @@ static unsigned natural_width(const struct layout *l, unsigned column, bool merg
 	return width > title ? width : title;
 }
 
-/* Names give way, the widest first, until the table fits. */
-static void squeeze(struct layout *l)
+static unsigned width_of_all(const struct layout *l)
 {
-	const struct answer_table *t = l->table;
 	unsigned used = 0;
 	for (unsigned i = 0; i < MOST_COLUMNS; i++)
-		used += l->widths[i] ? l->widths[i] + GAP : 0;
-	while (used > l->style->width + GAP) {
-		unsigned widest = MOST_COLUMNS, width = LEAST_NAME;
-		for (unsigned i = 0; i < t->n_columns && i < MOST_COLUMNS; i++) {
-			if (is_name(&t->columns[i]) && l->widths[i] > width) {
+		used += l->widths[i] ? l->widths[i] + l->gap : 0;
+	return used > l->gap ? used - l->gap : 0;
+}
+
+/*
+ * Columns of a kind become narrower, the widest first, until all fit or none is wider than `least`, or with `titled` than
+ * its titles.
+ */
+static void narrow(struct layout *l, enum column_kind kind, unsigned least, bool titled)
+{
+	for (unsigned used = width_of_all(l); used > l->style->width; used--) {
+		unsigned widest = MOST_COLUMNS, width = least;
+		for (unsigned i = 0; i < MOST_COLUMNS; i++) {
+			if (l->kinds[i] == kind && l->widths[i] > width &&
+			    (!titled || l->widths[i] > l->titles[i])) {
 				widest = i;
 				width = l->widths[i];
 			}
@@ -92,18 +115,98 @@ static void squeeze(struct layout *l)
 		if (widest == MOST_COLUMNS)
 			return;
 		l->widths[widest]--;
-		used--;
 	}
+}
+
+/* Columns of a kind go, the last one first and the first one never, until all fit. */
+static void drop(struct layout *l, enum column_kind kind)
+{
+	unsigned first = 0;
+	while (first < MOST_COLUMNS && !(l->widths[first] && l->kinds[first] == kind))
+		first++;
+	for (unsigned i = MOST_COLUMNS; i-- > first + 1 && width_of_all(l) > l->style->width;) {
+		if (l->kinds[i] == kind)
+			l->widths[i] = 0;
+	}
+}
+
+static void squeeze(struct layout *l)
+{
+	l->gap = GAP;
+	narrow(l, KIND_NAME, USUAL_NAME, true);
+	narrow(l, KIND_GRAPH, LEAST_GRAPH, true);
+	if (width_of_all(l) > l->style->width)
+		l->gap = 1;
+	narrow(l, KIND_NAME, LEAST_NAME, true);
+	narrow(l, KIND_GRAPH, LEAST_GRAPH, false);
+	narrow(l, KIND_NAME, LEAST_NAME, false);
+	drop(l, KIND_FIGURE);
+	drop(l, KIND_NAME);
 }
 
 /* Columns are at least as wide as l->widths has them. */
 static void lay_out(struct layout *l, bool merged)
 {
 	for (unsigned i = 0; i < l->table->n_columns && i < MOST_COLUMNS; i++) {
-		const unsigned width = is_shown(&l->table->columns[i]) ? natural_width(l, i, merged) : 0;
+		const struct answer_column *c = &l->table->columns[i];
+		const unsigned width = is_shown(c) ? natural_width(l, i, merged) : 0;
+		if (width == 0)
+			continue;
 		l->widths[i] = width > l->widths[i] ? width : l->widths[i];
+		l->kinds[i] = kind_of(c);
+		if (merged && c->unit == ANSWER_FUNCTION && l->table->title &&
+		    width_of(l->table->title) > l->titles[i])
+			l->titles[i] = width_of(l->table->title);
+		else if (l->kinds[i] == KIND_GRAPH)
+			l->titles[i] = width_of(c->title);
 	}
-	squeeze(l);
+}
+
+/* ---- Sentences ---- */
+
+/* The bytes of the first line of a text that is broken at blanks, and behind a |. */
+static size_t line_of(const char *text, unsigned width)
+{
+	const char *end = width_skip(text, width);
+	if (!*end)
+		return (size_t)(end - text);
+	for (const char *at = end; at > width_skip(text, width / 2); at--) {
+		if (*at == ' ' || at[-1] == '|')
+			return (size_t)(at - text);
+	}
+	return (size_t)(end - text);
+}
+
+static const char *next_line(const char *text, size_t line)
+{
+	return text + line + strspn(text + line, " ");
+}
+
+static unsigned lines_of(const char *text, unsigned width)
+{
+	unsigned n = 0;
+	for (; *text || n == 0; n++)
+		text = next_line(text, line_of(text, width));
+	return n;
+}
+
+/* Lines behind the first one are indented. */
+static void write_sentence(struct out *out, const char *text, unsigned width, unsigned indent)
+{
+	for (bool first = true; *text || first; first = false) {
+		const size_t n = line_of(text, width);
+		pad(out, first ? 0 : indent);
+		out_write(out, text, n);
+		out_text(out, "\n");
+		text = next_line(text, n);
+	}
+}
+
+static void write_strong(struct out *out, const char *text, const struct answer_style *style)
+{
+	out_text(out, style->colour ? "\033[1m" : "");
+	write_sentence(out, text, style->width, 0);
+	out_text(out, style->colour ? "\033[m" : "");
 }
 
 /* ---- Writing ---- */
@@ -123,15 +226,28 @@ static void write_cell(struct out *out, const struct layout *l, unsigned column,
 	if (left && !last)
 		pad(out, space);
 	if (!last)
-		pad(out, GAP);
+		pad(out, l->gap);
 }
 
-static unsigned last_shown(const struct layout *l)
+/* The last column with a title. */
+static unsigned last_titled(const struct layout *l)
 {
 	unsigned last = 0;
-	for (unsigned i = 0; i < l->table->n_columns && i < MOST_COLUMNS; i++)
-		last = l->widths[i] ? i : last;
+	for (unsigned i = 0; i < l->table->n_columns && i < MOST_COLUMNS; i++) {
+		if (l->widths[i] && is_shown(&l->table->columns[i]) && *l->table->columns[i].title)
+			last = i;
+	}
 	return last;
+}
+
+/* Whether the table's title has room over its names. */
+static bool has_room_for_title(const struct layout *l)
+{
+	for (unsigned i = 0; i < l->table->n_columns && i < MOST_COLUMNS; i++) {
+		if (l->table->columns[i].unit == ANSWER_FUNCTION && l->table->title)
+			return width_of(l->table->title) <= l->widths[i];
+	}
+	return false;
 }
 
 /* A row's values as text; nothing trails behind the last one that isn't empty. */
@@ -140,7 +256,7 @@ static void write_row(struct out *out, const struct layout *l, size_t row)
 	char *texts[MOST_COLUMNS] = { NULL };
 	unsigned indents[MOST_COLUMNS], last = 0;
 	for (unsigned i = 0; i < l->table->n_columns && i < MOST_COLUMNS; i++) {
-		if (l->widths[i] == 0)
+		if (l->widths[i] == 0 || !is_shown(&l->table->columns[i]))
 			continue;
 		indents[i] = indent_at(l->table, row, i);
 		if (indents[i] > l->widths[i] / 2)
@@ -161,25 +277,27 @@ static void write_row(struct out *out, const struct layout *l, size_t row)
 	out_text(out, "\n");
 }
 
-static void write_strong(struct out *out, const struct answer_style *style, const char *text)
+static void write_title(struct out *out, const struct layout *l, unsigned column, bool merged, bool last)
 {
-	out_text(out, style->colour ? "\033[1m" : "");
-	out_text(out, text);
-	out_text(out, style->colour ? "\033[m" : "");
+	const struct answer_column *c = &l->table->columns[column];
+	const bool titled = merged && l->table->title && c->unit == ANSWER_FUNCTION;
+	const struct answer_value title = { .is = ANSWER_IS_TEXT,
+					    .text = titled ? l->table->title : c->title };
+	char *text = answer_show(&title, ANSWER_TEXT, l->widths[column], l->style);
+	if (l->style->colour)
+		out_text(out, titled ? "\033[1m" : "\033[2m");
+	write_cell(out, l, column, text ? text : "", 0, last);
+	out_text(out, l->style->colour ? "\033[m" : "");
+	free(text);
 }
 
 /* With `merged`, the table's title stands over its names, instead of a line of its own. */
 static void write_titles(struct out *out, const struct layout *l, bool merged)
 {
-	const unsigned last = last_shown(l);
+	const unsigned last = last_titled(l);
 	for (unsigned i = 0; i <= last; i++) {
-		const bool title = merged && l->table->title && l->table->columns[i].unit == ANSWER_FUNCTION;
-		if (l->widths[i] == 0)
-			continue;
-		if (l->style->colour)
-			out_text(out, title ? "\033[1m" : "\033[2m");
-		write_cell(out, l, i, title ? l->table->title : l->table->columns[i].title, 0, i == last);
-		out_text(out, l->style->colour ? "\033[m" : "");
+		if (l->widths[i] && is_shown(&l->table->columns[i]))
+			write_title(out, l, i, merged, i == last);
 	}
 	out_text(out, "\n");
 }
@@ -187,66 +305,72 @@ static void write_titles(struct out *out, const struct layout *l, bool merged)
 static void write_table(struct out *out, const struct layout *l, bool merged)
 {
 	const struct answer_table *table = l->table;
-	if (table->title && !merged) {
-		write_strong(out, l->style, table->title);
-		out_text(out, "\n");
-	}
-	write_titles(out, l, merged);
+	const bool over_names = merged && has_room_for_title(l);
+	if (table->title && !over_names)
+		write_strong(out, table->title, l->style);
+	write_titles(out, l, over_names);
 	for (size_t row = 0; row < n_rows(table); row++)
 		write_row(out, l, row);
 	if (table->left_out && !merged)
 		out_printf(out, "and %llu more (--top=N)\n", (unsigned long long)table->left_out);
 }
 
-static void write_facts(struct out *out, const struct answer_section *section,
-			const struct answer_style *style)
+/* ---- Facts ---- */
+
+enum { LEAST_FACT = 16 };
+
+/* The width of the facts' titles. */
+static unsigned width_of_titles(const struct answer_section *section)
 {
 	unsigned width = 0;
 	for (const struct answer_fact *f = section->facts; f; f = f->next) {
 		const unsigned w = f->title ? width_of(f->title) : 0;
 		width = w > width ? w : width;
 	}
+	return width;
+}
+
+/* The room beside the facts' titles. */
+static unsigned room_of_facts(const struct answer_section *section, const struct answer_style *style)
+{
+	const unsigned used = width_of_titles(section) + GAP;
+	return style->width > used + LEAST_FACT ? style->width - used : LEAST_FACT;
+}
+
+/* A fact's value; text is as long as it is. NULL: it is not shown, or no memory. */
+static char *show_fact(const struct answer_fact *f, unsigned room, const struct answer_style *style)
+{
+	return f->title ? answer_show(&f->value, f->unit, f->value.is == ANSWER_IS_SERIES ? room : UINT32_MAX,
+				      style)
+			: NULL;
+}
+
+static void write_facts(struct out *out, const struct answer_section *section,
+			const struct answer_style *style)
+{
+	const unsigned width = width_of_titles(section), room = room_of_facts(section, style);
 	for (const struct answer_fact *f = section->facts; f; f = f->next) {
-		char *text = f->title ? answer_show(&f->value, f->unit, style->width, style) : NULL;
+		char *text = show_fact(f, room, style);
 		if (!text)
 			continue;
 		out_text(out, f->title);
 		pad(out, width - width_of(f->title) + GAP);
-		out_printf(out, "%s\n", text);
+		write_sentence(out, text, room, width + GAP);
 		free(text);
-	}
-}
-
-/* Breaks a sentence into lines at blanks. */
-static void write_sentence(struct out *out, const char *text, unsigned width)
-{
-	while (*text) {
-		size_t n = strlen(text);
-		if (width_of(text) > width) {
-			n = width;
-			while (n > width / 2 && text[n] != ' ')
-				n--;
-		}
-		out_write(out, text, n);
-		out_text(out, "\n");
-		text += n;
-		text += strspn(text, " ");
 	}
 }
 
 /* ---- Sections ---- */
 
-static unsigned lines_of(const char *text, unsigned width)
-{
-	return 1 + width_of(text) / (width + 1);
-}
-
 /* The lines of a section without its blank ones and its notes. */
-static unsigned count_lines(const struct answer_section *s)
+static unsigned count_lines(const struct answer_section *s, const struct answer_style *style)
 {
-	unsigned n = s->title != NULL;
-	for (const struct answer_fact *f = s->facts; f; f = f->next)
-		n += f->title != NULL;
+	unsigned n = s->title ? lines_of(s->title, style->width) : 0;
+	for (const struct answer_fact *f = s->facts; f; f = f->next) {
+		char *text = show_fact(f, room_of_facts(s, style), style);
+		n += text ? lines_of(text, room_of_facts(s, style)) : 0;
+		free(text);
+	}
 	for (const struct answer_table *t = s->tables; t; t = t->next)
 		n += t->n_values ? 1 + (unsigned)n_rows(t) : 0;
 	return n;
@@ -268,12 +392,12 @@ struct fitting {
 	unsigned notes;  /* lines for notes; the last note has its own in any case */
 };
 
-static struct fitting fit(const struct answer_section *s, unsigned width, unsigned above)
+static struct fitting fit(const struct answer_section *s, const struct answer_style *style, unsigned above)
 {
-	const unsigned n = count_lines(s) + above, gaps = count_gaps(s);
+	const unsigned n = count_lines(s, style) + above, gaps = count_gaps(s);
 	unsigned notes = 0;
 	for (const struct answer_note *note = s->notes; note; note = note->next)
-		notes += lines_of(note->text, width);
+		notes += lines_of(note->text, style->width);
 	if (s->lines == 0)
 		return (struct fitting){ gaps, gaps, notes };
 	const unsigned room = s->lines > n ? s->lines - n : 1;
@@ -294,7 +418,7 @@ static void write_notes(struct out *out, const struct answer_section *s, const s
 		const unsigned kept = n->next ? lines_of(s->last_note->text, style->width) : 0;
 		if (n->next && lines + kept > room)
 			continue;
-		write_sentence(out, n->text, style->width);
+		write_sentence(out, n->text, style->width, 0);
 		room = room > lines ? room - lines : 0;
 	}
 }
@@ -309,12 +433,14 @@ static void write_tables(struct out *out, const struct answer_section *s, const 
 		if (answer_table_is_shown(l.table))
 			lay_out(&l, merged);
 	}
+	squeeze(&l);
 	for (l.table = s->tables; l.table; l.table = l.table->next) {
 		if (!answer_table_is_shown(l.table))
 			continue;
 		if (!merged) {
-			memset(l.widths, 0, sizeof(l.widths));
+			l = (struct layout){ .table = l.table, .style = style };
 			lay_out(&l, merged);
+			squeeze(&l);
 		}
 		write_gap(out, f);
 		write_table(out, &l, merged);
@@ -331,7 +457,7 @@ static unsigned write_filter(struct out *out, const struct answer_filter *filter
 		return 0;
 	}
 	const unsigned lines = lines_of(text, style->width) + 1;
-	write_sentence(out, text, style->width);
+	write_sentence(out, text, style->width, 0);
 	out_text(out, "\n");
 	free(text);
 	return lines;
@@ -341,12 +467,11 @@ static unsigned write_filter(struct out *out, const struct answer_filter *filter
 static void write_section(struct out *out, const struct answer_section *s, const struct answer_style *style,
 			  unsigned above)
 {
-	struct fitting f = fit(s, style->width, above);
+	struct fitting f = fit(s, style, above);
 	if (s->title) {
 		const struct answer_value title = { .is = ANSWER_IS_TEXT, .text = s->title };
-		char *text = answer_show(&title, ANSWER_TEXT, style->width, style);
-		write_strong(out, style, text ? text : "");
-		out_text(out, "\n");
+		char *text = answer_show(&title, ANSWER_TEXT, UINT32_MAX, style);
+		write_strong(out, text ? text : "", style);
 		free(text);
 	}
 	if (s->title && s->facts && s->lines)

@@ -152,13 +152,14 @@ static const struct answer_column columns[] = {
 	REPORT_GROUP_COLUMNS,
 };
 
+/* Columns of the screen's tables are in line; so this one's own comes last. */
 /* clang-format off */
 #define GROWTH_COLUMNS(verdict_where)                                            \
 	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },                   \
 	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_EVERYWHERE },     \
 	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },                   \
-	{ "verdict", "verdict", ANSWER_TEXT, verdict_where },                    \
-	REPORT_GROUP_COLUMNS
+	REPORT_GROUP_COLUMNS,                                                    \
+	{ "verdict", "", ANSWER_TEXT, verdict_where }
 /* clang-format on */
 
 static const struct answer_column growth_columns[] = { GROWTH_COLUMNS(ANSWER_DATA) };
@@ -189,10 +190,13 @@ static void write_largest(struct report *r, struct groups *groups, const char *k
 		return;
 	r->no_memory |= !groups_sort(groups, order);
 	answer_table(r->answer, key, title, c, sizeof(columns) / sizeof(*columns));
-	for (uint32_t i = 0; i < groups->n && i < report_top(r, ROWS); i++) {
-		if (group_figure(&groups->items[i], order))
-			write_group(r, &groups->items[i], order, all);
-	}
+	uint32_t n = 0;
+	while (n < groups->n && group_figure(&groups->items[n], order))
+		n++;
+	const uint64_t top = report_top(r, ROWS);
+	for (uint32_t i = 0; i < n && i < top; i++)
+		write_group(r, &groups->items[i], order, all);
+	answer_left_out(r->answer, n > top ? n - top : 0);
 }
 
 static void write_growers(struct report *r, const struct grower *growers, uint32_t n)
@@ -208,8 +212,8 @@ static void write_growers(struct report *r, const struct grower *growers, uint32
 		answer_number(r->answer, growers[i].judgement.bytes);
 		answer_number(r->answer, (uint64_t)(growers[i].judgement.slope * 60));
 		answer_number(r->answer, growers[i].judgement.since_ns);
-		answer_text(r->answer, growers[i].mixed ? "mixed" : verdict_names[VERDICT_GROWING]);
 		report_name_group(r, &growers[i].group, BY_SITE);
+		answer_text(r->answer, growers[i].mixed ? "mixed" : verdict_names[VERDICT_GROWING]);
 	}
 }
 
@@ -308,6 +312,7 @@ static void write_brief(struct report *r)
 	answer_fact(r->answer, "calls", NULL, ANSWER_COUNT, t.calls);
 	if (report_groups(r, r->profile, &groups, BY_SITE, ORDER_THEN)) {
 		write_largest(r, &groups, "peak_sites", "What holds the peak", ORDER_THEN, t.then_bytes);
+		answer_left_out(r->answer, 0); /* the lines shall be few */
 		groups_finish(&groups);
 	}
 }

@@ -10,7 +10,7 @@ static const struct answer_column columns[] = {
 	{ "rest_bytes", "rest", ANSWER_SIGNED, ANSWER_EVERYWHERE },
 	{ "proportional_bytes", "proportional", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "swapped_bytes", "swapped", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "minor_faults", "page faults", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	{ "minor_faults", "faults", ANSWER_COUNT, ANSWER_EVERYWHERE },
 	{ "major_faults", "from disk", ANSWER_COUNT, ANSWER_EVERYWHERE },
 };
 

@@ -27,7 +27,7 @@ static const struct answer_column class_columns[] = {
 	{ "slack_bytes", "", ANSWER_BYTES, ANSWER_DATA },
 	{ "peak_slack_bytes", "slack", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "median_life_calls", "median life", ANSWER_COUNT, ANSWER_EVERYWHERE },
-	{ "lives", "lives, short to long", ANSWER_SERIES, ANSWER_EVERYWHERE },
+	{ "lives", "lives", ANSWER_SERIES, ANSWER_EVERYWHERE },
 };
 
 static void write_size(struct report *r, const struct group *g, uint64_t all)
@@ -183,7 +183,7 @@ static void write_classes(struct report *r, const struct groups *groups, const s
 		c->bytes += groups->items[i].bytes;
 		c->then_bytes += groups->items[i].then_bytes;
 	}
-	answer_table(r->answer, "classes", "By power of two", class_columns,
+	answer_table(r->answer, "classes", "By power of two, with lives from short to long", class_columns,
 		     sizeof(class_columns) / sizeof(*class_columns));
 	for (unsigned i = 0; i < LIVES_WIDTHS; i++) {
 		if (classes[i].calls == 0)

@@ -22,12 +22,16 @@ unsigned width_of(const char *text)
 	return n;
 }
 
-/* The place behind the first `n` characters. */
-static char *skip(char *text, unsigned n)
+const char *width_skip(const char *text, unsigned n)
 {
 	for (; n && *text; n--)
 		text += step(text);
 	return text;
+}
+
+static char *skip(char *text, unsigned n)
+{
+	return text + (width_skip(text, n) - text);
 }
 
 /* The characters of the ellipsis, or 0 where it has no room. */

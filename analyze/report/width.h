@@ -5,6 +5,9 @@
 
 unsigned width_of(const char *text);
 
+/* The place behind the first `n` characters, or the end. */
+const char *width_skip(const char *text, unsigned n);
+
 /*
  * Cut `text`, which malloc() gave, to at most `most` characters with the ellipsis at the end that is cut off. Returns
  * `text`.

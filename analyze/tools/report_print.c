@@ -13,6 +13,7 @@
 #include "output_set.h"
 #include "pager.h"
 
+enum { USUAL_JSON = 4000 }; /* bytes of a section */
 enum { LEAST_WIDTH = 40, MOST_WIDTH = 1000, USUAL_WIDTH = 80 };
 
 static unsigned screen_width(void)
@@ -41,15 +42,16 @@ static struct answer_style find_style(const struct report_command *command, bool
 	return style;
 }
 
+/* `most`: of JSON. */
 static void write_answer(struct out *out, const struct answer *answer, enum report_format format,
-			 const struct answer_style *style)
+			 const struct answer_style *style, uint64_t most)
 {
 	switch (format) {
 	case REPORT_TEXT:
 		answer_write_text(out, answer, style);
 		break;
 	case REPORT_JSON:
-		answer_write_json(out, answer);
+		answer_write_json(out, answer, most);
 		break;
 	case REPORT_MARKDOWN:
 		answer_write_markdown(out, answer, style);
@@ -60,6 +62,12 @@ static void write_answer(struct out *out, const struct answer *answer, enum repo
 		answer_write_csv(out, answer);
 		break;
 	}
+}
+
+/* Of limits and of changes none is left out. */
+static uint64_t json_bytes(const struct report_command *command)
+{
+	return command->query.top || command->n_checks || command->n_olds ? 0 : USUAL_JSON;
 }
 
 bool report_print(const struct report_command *command, const struct answer *answer)
@@ -74,7 +82,7 @@ bool report_print(const struct report_command *command, const struct answer *ans
 		pager_begin(&pager);
 	bool fine = output_begin(&file, &command->tool, name, OUTPUT_FILE_RESULT, PACK_NONE);
 	if (fine) {
-		write_answer(file.out, answer, command->format, &style);
+		write_answer(file.out, answer, command->format, &style, json_bytes(command));
 		/* A reader who has seen enough closes the pager. */
 		fine = output_end(&file, &command->tool, name, true) || pager.pid;
 	}

@@ -92,9 +92,37 @@ class Tests:
         return None
 
     def test_json_is_small(self):
+        """About 4 KB a section; what is left out is counted, and is there with --top."""
+        left = 0
         for section in SECTIONS:
-            size = len(self.ask("--format=json", section, self.python))
-            assert size < 9000, (section, size)
+            text = self.ask("--format=json", section, self.python)
+            assert len(text) < 4200, (section, len(text))
+            few, many = (json.loads(said)["sections"][section] for said in
+                         (text, self.ask("--format=json", "--top=100000", section, self.python)))
+            if section not in ("overview", "peak", "leaks", "churn", "functions", "lines"):
+                continue
+            for table, rows in few.items():
+                if isinstance(rows, list) and rows and isinstance(rows[0], dict) and table not in ("tree", "growth"):
+                    lacking = few.get("left_out", {}).get(table, 0)
+                    assert len(rows) + lacking == len(many[table]), (section, table, len(rows), lacking)
+                    left += lacking
+        assert left > 20, left
+
+    def test_widths(self):
+        """No line is wider than the screen, and without UTF-8 all of them are ASCII."""
+        for section in SECTIONS:
+            for width in (40, 80):
+                for locale in ("C", "C.UTF-8"):
+                    done = subprocess.run([self.msreport, section, self.python], capture_output=True, text=True,
+                                          check=True, encoding="utf-8",
+                                          env={**os.environ, "LC_ALL": locale, "COLUMNS": str(width)})
+                    wide = [line for line in done.stdout.splitlines() if len(line) > width and " " in line]
+                    assert not wide, (section, width, wide[:2])
+                    assert locale != "C" or done.stdout.isascii(), section
+        stack = self.answer("churn", self.python)["churn"]["busiest"][0]["id"]
+        shown = subprocess.run([self.msreport, "--stack=" + stack, self.python], capture_output=True, text=True,
+                               check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+        assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
 
     def test_hidden_frames(self):
         """std::vector is no site of its own; with --all-frames it is; --hide and --alloc-fn go one call further out."""
