@@ -27,30 +27,36 @@ static int compare(const void *a, const void *b)
 	const struct crossing *x = a, *y = b;
 	if (x->stack != y->stack)
 		return x->stack < y->stack ? -1 : 1;
-	if (x->birth != y->birth)
-		return x->birth < y->birth ? -1 : 1;
-	return (x->death > y->death) - (x->death < y->death);
+	return (x->birth > y->birth) - (x->birth < y->birth);
 }
 
-size_t crossings_merge(struct crossing *items, size_t n)
+/* Sorts `n` cells of one death, makes one of equal ones, and moves them to `to`, which is not above them. */
+static size_t merge_run(struct crossing *items, size_t n, struct crossing *to)
 {
 	size_t merged = 0;
-	if (n)
-		qsort(items, n, sizeof(*items), compare);
+	qsort(items, n, sizeof(*items), compare);
 	for (size_t i = 0; i < n; i++) {
-		if (merged && compare(&items[merged - 1], &items[i]) == 0) {
-			items[merged - 1].bytes += items[i].bytes;
-			items[merged - 1].blocks += items[i].blocks;
+		const struct crossing item = items[i];
+		if (merged && compare(&to[merged - 1], &item) == 0) {
+			to[merged - 1].bytes += item.bytes;
+			to[merged - 1].blocks += item.blocks;
 		} else {
-			items[merged++] = items[i];
+			to[merged++] = item;
 		}
 	}
 	return merged;
 }
 
+/* The cells are in the order of deaths always: sorting takes no more memory than one slice's. */
 void crossings_sort(struct crossings *c)
 {
-	c->n = c->present = crossings_merge(c->items, c->n);
+	size_t n = 0;
+	for (size_t from = 0, end = 0; from < c->n; from = end) {
+		while (end < c->n && c->items[end].death == c->items[from].death)
+			end++;
+		n += merge_run(c->items + from, end - from, c->items + n);
+	}
+	c->n = n;
 	index_map_finish(&c->numbers);
 }
 
@@ -78,7 +84,6 @@ void crossings_begin_slice(struct crossings *c, uint64_t block)
 {
 	assert(c->n_slices < CROSSINGS_SLICES);
 	c->begins[c->n_slices++] = block;
-	c->present = c->n;
 	index_map_finish(&c->numbers);
 }
 

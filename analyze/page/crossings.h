@@ -26,9 +26,8 @@ struct crossing {
 
 /* Zero-initialise. */
 struct crossings {
-	struct crossing *items; /* those of the present slice come last; sorted only by crossings_sort() */
+	struct crossing *items; /* in the order of deaths; within one death sorted only by crossings_sort() */
 	size_t n, room;
-	size_t present;           /* the first of the present slice */
 	struct index_map numbers; /* of the present slice, by stack and birth: index in `items` */
 	uint64_t begins
 		[CROSSINGS_SLICES]; /* by slice: index of the first block that is allocated in it or later */
@@ -51,10 +50,7 @@ static inline uint64_t crossings_oldest(const struct crossings *c)
 bool crossings_add(struct crossings *crossings, uint32_t stack, uint64_t block, uint64_t bytes,
 		   uint64_t blocks);
 
-/* Makes one cell of equal ones and puts them in the order of stack, birth, death. */
+/* Makes one cell of equal ones and puts them in the order of death, stack, birth. */
 void crossings_sort(struct crossings *crossings);
-
-/* The same of an array; returns how many are left. */
-size_t crossings_merge(struct crossing *items, size_t n);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+#include "index_map.h"
 #include "parts.h"
 
 /* Groups of buckets. */
@@ -56,25 +58,62 @@ static void make_groups(const struct parts *p, unsigned halved, struct grouping 
 	}
 }
 
-/* The crossings by node and group, sorted; *n of them. NULL: no memory. */
-static struct crossing *collect(const struct parts *p, const struct grouping *g, size_t *n)
+static int compare(const void *a, const void *b)
+{
+	const struct crossing *x = a, *y = b;
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	if (x->birth != y->birth)
+		return x->birth < y->birth ? -1 : 1;
+	return (x->death > y->death) - (x->death < y->death);
+}
+
+/* Crossings by node and group. */
+struct pairs {
+	struct crossing *items;
+	size_t n, room;
+	struct index_map numbers; /* by node, birth and death */
+};
+
+static void finish(struct pairs *pairs)
+{
+	free(pairs->items);
+	index_map_finish(&pairs->numbers);
+}
+
+/* False: no memory. */
+static bool add(struct pairs *pairs, const struct crossing *item)
+{
+	const uint64_t key = (uint64_t)item->stack << 32 | (uint32_t)item->birth << 16 | item->death;
+	uint64_t number = pairs->n;
+	if (!index_map_find(&pairs->numbers, key, &number)) {
+		if (!array_reserve(&pairs->items, pairs->n, &pairs->room, sizeof(*pairs->items)) ||
+		    !index_map_put(&pairs->numbers, key, number))
+			return false;
+		pairs->items[pairs->n++] = *item;
+		return true;
+	}
+	pairs->items[number].bytes += item->bytes;
+	pairs->items[number].blocks += item->blocks;
+	return true;
+}
+
+/* Stops when there are more than `most`. False: no memory. */
+static bool collect(struct pairs *pairs, const struct parts *p, const struct grouping *g, size_t most)
 {
 	const struct crossings *c = flows_crossings(p->flows);
-	struct crossing *items = malloc((c->n + 1) * sizeof(*items));
-	size_t k = 0;
-	if (!items)
-		return NULL;
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < c->n && pairs->n <= most; i++) {
 		struct crossing item = c->items[i];
 		item.stack = p->nodes.of_stacks[item.stack];
 		item.birth = g->of_slices[(uint32_t)item.birth << c->group_log2];
 		item.death = g->of_slices[(uint32_t)item.death << c->group_log2];
 		assert(item.stack < p->nodes.n && item.birth <= item.death);
-		if (item.birth != item.death)
-			items[k++] = item;
+		if (item.birth != item.death && !add(pairs, &item))
+			return false;
 	}
-	*n = crossings_merge(items, k);
-	return items;
+	if (pairs->n)
+		qsort(pairs->items, pairs->n, sizeof(*pairs->items), compare);
+	return true;
 }
 
 static void write_pairs(struct parts *p, const struct grouping *g, const struct crossing *items, size_t n)
@@ -108,20 +147,18 @@ static void write_pairs(struct parts *p, const struct grouping *g, const struct 
 bool part_pairs(struct parts *p, size_t most)
 {
 	struct grouping groups;
-	struct crossing *items;
-	size_t n;
 	if (flows_lack_identity(p->flows))
 		return true;
 	for (p->pairs_halved = 0;; p->pairs_halved++) {
+		struct pairs pairs = { 0 };
 		make_groups(p, p->pairs_halved, &groups);
-		items = collect(p, &groups, &n);
-		if (!items)
-			return false;
-		if (n <= most || groups.n <= 1)
-			break;
-		free(items);
+		const bool last = groups.n <= 1;
+		const bool fine = collect(&pairs, p, &groups, last ? SIZE_MAX : most);
+		const bool fits = fine && (last || pairs.n <= most);
+		if (fits)
+			write_pairs(p, &groups, pairs.items, pairs.n);
+		finish(&pairs);
+		if (!fine || fits)
+			return fine && !p->columns.failed;
 	}
-	write_pairs(p, &groups, items, n);
-	free(items);
-	return !p->columns.failed;
 }

@@ -89,9 +89,9 @@ static void check_crossings(uint32_t stacks, bool grouped)
 	assert_true(group_log2 > 0 || !grouped);
 	assert_true(group_log2 == 0 || grouped || check_wanted()); /* whose limits are low */
 	const uint32_t groups = (SLICES + (1u << group_log2) - 1) >> group_log2;
-	for (uint32_t stack = 0; stack < stacks; stack++) {
-		for (uint32_t birth = 0; birth < groups; birth++) {
-			for (uint32_t death = birth + 1; death < groups; death++) {
+	for (uint32_t death = 1; death < groups; death++) {
+		for (uint32_t stack = 0; stack < stacks; stack++) {
+			for (uint32_t birth = 0; birth < death; birth++) {
 				const uint64_t bytes = expected(stack, group_log2, birth, death);
 				if (bytes == 0)
 					continue;
