@@ -65,7 +65,7 @@ static void number(struct tree_choice *c, const uint32_t *parents, const uint32_
 static void number_most(struct tree_choice *c, const uint32_t *parents, const uint32_t *places, uint32_t n,
 			uint32_t most)
 {
-	uint32_t low = 0, high = n;
+	uint32_t low = 0, high = n <= most ? n : most + 1; /* the root has a place, too */
 	while (low < high) {
 		const uint32_t middle = high - (high - low) / 2;
 		number(c, parents, places, n, middle);
@@ -84,8 +84,8 @@ bool tree_choose(struct tree_choice *c, const uint32_t *parents, const double *s
 	double *weights = weigh(parents, shares, n);
 	c->numbers = malloc(n * sizeof(*c->numbers));
 	c->others = malloc(n * sizeof(*c->others));
-	const bool fine =
-		places && weights && c->numbers && c->others && tree_order(parents, weights, n, places);
+	const bool fine = places && weights && c->numbers && c->others &&
+			  tree_order_first(parents, weights, n, most + 1, places);
 	if (fine)
 		number_most(c, parents, places, n, most);
 	free(places);

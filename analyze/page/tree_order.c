@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NONE UINT32_MAX
 
@@ -123,23 +124,151 @@ static void join(struct order *o, uint32_t upper, uint32_t lower)
 	rise(o, up->heap_at);
 }
 
-bool tree_order(const uint32_t *parents, const double *weights, uint32_t n, uint32_t *places)
+/* Places until `first` nodes have theirs. Returns how much the last block weighs by node. */
+static double place(struct order *o, uint32_t first, uint32_t *places)
 {
-	struct order o = { .parents = parents };
-	uint32_t place = 0;
-	const bool fine = n == 0 || begin(&o, weights, n);
-	while (fine && o.n_heap) {
-		const uint32_t block = take_first(&o);
-		const uint32_t upper = block == 0 ? 0 : first_of(&o, parents[block]);
-		if (o.joints[upper].heap_at != NONE) {
-			join(&o, upper, block);
+	double ratio = 0;
+	for (uint32_t n = 0; n < first && o->n_heap;) {
+		const uint32_t block = take_first(o);
+		const uint32_t upper = block == 0 ? 0 : first_of(o, o->parents[block]);
+		if (o->joints[upper].heap_at != NONE) {
+			join(o, upper, block);
 			continue;
 		}
-		for (uint32_t node = block; node != NONE; node = o.joints[node].next)
-			places[node] = place++;
+		ratio = o->joints[block].weight / o->joints[block].n;
+		for (uint32_t node = block; node != NONE; node = o->joints[node].next)
+			places[node] = n++;
 	}
-	assert(!fine || place == n);
+	return ratio;
+}
+
+/* Those behind the first ones get no places. *ratio: of the last block. */
+static bool order(const uint32_t *parents, const double *weights, uint32_t n, uint32_t first,
+		  uint32_t *places, double *ratio)
+{
+	struct order o = { .parents = parents };
+	const bool fine = n == 0 || begin(&o, weights, n);
+	for (uint32_t i = 0; fine && i < n; i++)
+		places[i] = NONE;
+	if (fine)
+		*ratio = place(&o, first, places);
 	free(o.joints);
 	free(o.heap);
 	return fine;
+}
+
+bool tree_order(const uint32_t *parents, const double *weights, uint32_t n, uint32_t *places)
+{
+	double ratio;
+	return order(parents, weights, n, n, places, &ratio);
+}
+
+/* ---- The first places of many ---- */
+
+/*
+ * No block weighs more by node than its first node with all descendants, which is the node's sum. So nodes whose sums are
+ * below what the last block that is wanted weighs by node come behind it, and needn't be ordered.
+ */
+enum { CANDIDATES = 4, CLASSES = 1 << 16 };
+
+/* Positive numbers in the order of their classes: sign, exponent and the highest bits of the mantissa. */
+static uint32_t class_of(double sum)
+{
+	uint64_t bits;
+	memcpy(&bits, &sum, sizeof(bits));
+	return (uint32_t)(bits >> 48);
+}
+
+/* The lowest class such that at most `most` sums lie in it or above it. NONE: no memory. */
+static uint32_t find_class(const double *sums, uint32_t n, uint32_t most)
+{
+	uint32_t *counts = calloc(CLASSES, sizeof(*counts)), above = 0, lowest = CLASSES;
+	for (uint32_t i = 0; counts && i < n; i++)
+		counts[class_of(sums[i])]++;
+	while (counts && lowest > 0 && above + counts[lowest - 1] <= most)
+		above += counts[--lowest];
+	free(counts);
+	return counts ? lowest : NONE;
+}
+
+/* Nodes with sums of a class or above it, by themselves. */
+struct candidates {
+	uint32_t n;
+	uint32_t *nodes;   /* [n] */
+	uint32_t *parents; /* [n], numbers among the candidates */
+	double *weights;
+	uint32_t *places;
+	double left_out; /* the highest sum of the others */
+};
+
+static void candidates_finish(struct candidates *c)
+{
+	free(c->nodes);
+	free(c->parents);
+	free(c->weights);
+	free(c->places);
+}
+
+/* Parents are candidates if their children are: their sums are not lower. `numbers` is scratch by node. */
+static bool candidates_take(struct candidates *c, const uint32_t *parents, const double *weights,
+			    const double *sums, uint32_t n, uint32_t lowest, uint32_t *numbers)
+{
+	c->nodes = malloc(n * sizeof(*c->nodes));
+	c->parents = malloc(n * sizeof(*c->parents));
+	c->weights = malloc(n * sizeof(*c->weights));
+	c->places = malloc(n * sizeof(*c->places));
+	if (!c->nodes || !c->parents || !c->weights || !c->places)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (i > 0 && class_of(sums[i]) < lowest) {
+			c->left_out = sums[i] > c->left_out ? sums[i] : c->left_out;
+			continue;
+		}
+		numbers[i] = c->n;
+		c->nodes[c->n] = i;
+		c->parents[c->n] = i ? numbers[parents[i]] : 0;
+		c->weights[c->n++] = weights[i];
+	}
+	return true;
+}
+
+/* The sums of all nodes, to be freed; NULL: no memory. */
+static double *add_up(const uint32_t *parents, const double *weights, uint32_t n)
+{
+	double *sums = calloc(n + (size_t)1, sizeof(*sums));
+	for (uint32_t i = n; sums && i-- > 0;) {
+		sums[i] += weights[i];
+		if (i > 0)
+			sums[parents[i]] += sums[i];
+	}
+	return sums;
+}
+
+/* *known: whether the candidates have the first places. */
+static bool order_candidates(const uint32_t *parents, const double *weights, uint32_t n, uint32_t first,
+			     uint32_t *places, bool *known)
+{
+	struct candidates c = { 0 };
+	double ratio = 0, *sums = add_up(parents, weights, n);
+	const uint32_t lowest = sums ? find_class(sums, n, CANDIDATES * first) : NONE;
+	const bool fine = lowest != NONE && candidates_take(&c, parents, weights, sums, n, lowest, places) &&
+			  order(c.parents, c.weights, c.n, first, c.places, &ratio);
+	*known = c.n >= first && ratio > c.left_out;
+	for (uint32_t i = 0; fine && i < n; i++)
+		places[i] = NONE;
+	for (uint32_t i = 0; fine && i < c.n; i++)
+		places[c.nodes[i]] = c.places[i];
+	free(sums);
+	candidates_finish(&c);
+	return fine;
+}
+
+bool tree_order_first(const uint32_t *parents, const double *weights, uint32_t n, uint32_t first,
+		      uint32_t *places)
+{
+	bool known = false;
+	double ratio;
+	if (first < n / CANDIDATES && !order_candidates(parents, weights, n, first, places, &known))
+		return false;
+	return known || order(parents, weights, n, first, places, &ratio);
 }

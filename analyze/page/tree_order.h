@@ -17,4 +17,8 @@
  */
 bool tree_order(const uint32_t *parents, const double *weights, uint32_t n, uint32_t *places);
 
+/* The same, of the first `first` places; the places of other nodes are theirs, or UINT32_MAX. */
+bool tree_order_first(const uint32_t *parents, const double *weights, uint32_t n, uint32_t first,
+		      uint32_t *places);
+
 #endif

@@ -269,6 +269,32 @@ static void chains_have_their_price(void **state)
 	free(weights);
 }
 
+/* Trees like those of calls: most nodes weigh next to nothing. */
+static void the_first_places_are_those_of_all(void **state)
+{
+	enum { N = 3000 };
+	static uint32_t parents[N], all[N], some[N];
+	static double weights[N];
+	(void)state;
+	for (unsigned round = 0; round < 60; round++) {
+		for (uint32_t i = 0; i < N; i++) {
+			const uint32_t near = i < 20 || rand() % 4 == 0 ? i : 20;
+			parents[i] = i ? i - 1 - (uint32_t)rand() % near : 0;
+			weights[i] = round == 0   ? 1
+				     : rand() % 5 ? rand() % 3 * 1e-6
+						  : pow(rand() % 100, round % 4);
+		}
+		assert_true(tree_order(parents, weights, N, all));
+		for (uint32_t first = 1; first <= N; first = first * 3 + 1) {
+			assert_true(tree_order_first(parents, weights, N, first, some));
+			for (uint32_t i = 0; i < N; i++) {
+				assert_true(some[i] == all[i] || some[i] == UINT32_MAX);
+				assert_true(some[i] == all[i] || all[i] >= first);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +306,7 @@ int main(void)
 		cmocka_unit_test(numbers_have_the_described_bytes),
 		cmocka_unit_test(weight_comes_as_early_as_can_be),
 		cmocka_unit_test(chains_have_their_price),
+		cmocka_unit_test(the_first_places_are_those_of_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
