@@ -21,18 +21,24 @@ struct share {
 	uint64_t calls;
 };
 
+/* What became of a node's blocks, in the order in which the page has it. */
+enum { LIFE_SUMS = 5, LIFE_VALUES = LIFE_SUMS + 6 };
+struct node_life {
+	uint64_t values[LIFE_VALUES];
+};
+
 struct facts {
 	struct parts *parts;
-	struct group_lives lives;
-	struct sizes *sizes;  /* by node */
-	struct share *shares; /* by node; those of the most calls first */
+	struct node_life *lives; /* by node; NULL: not known */
+	struct sizes *sizes;     /* by node */
+	struct share *shares;    /* by node; those of the most calls first */
 	size_t n_shares;
 	uint8_t *verdicts; /* by node: enum verdict */
 };
 
 static void finish(struct facts *f)
 {
-	group_lives_finish(&f->lives);
+	free(f->lives);
 	free(f->sizes);
 	free(f->shares);
 	free(f->verdicts);
@@ -186,34 +192,78 @@ static bool judge(struct facts *f)
 	return fine;
 }
 
+/* ---- Lives ---- */
+
+static void set_quantiles(struct node_life *to, const struct histogram *const histograms[3],
+			  const struct histogram_pages *pages)
+{
+	static const double shares[] = { .5, .99 };
+	uint64_t *value = to->values + LIFE_SUMS;
+	for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares); k++) {
+		for (unsigned i = 0; i < 3; i++)
+			*value++ = histogram_quantile(histograms[i], pages, shares[k]);
+	}
+}
+
+static void set_life(struct node_life *to, const struct life *l, const struct histogram_pages *pages)
+{
+	*to = (struct node_life){ { l->freed, l->temporary, l->resized, l->moved, l->copied } };
+	set_quantiles(to, (const struct histogram *const[]){ &l->calls, &l->bytes, &l->time_ns }, pages);
+}
+
+static void set_sum(struct node_life *to, const struct group_life *l, const struct histogram_pages *pages)
+{
+	*to = (struct node_life){ { l->freed, l->temporary, l->resized, l->moved, l->copied } };
+	set_quantiles(to, (const struct histogram *const[]){ &l->calls, &l->bytes, &l->time_ns }, pages);
+}
+
+/* By node how many stacks with lives it has. NULL: no memory. */
+static uint32_t *count_stacks(const struct parts *p)
+{
+	uint32_t *counts = calloc(p->nodes.n + (size_t)1, sizeof(*counts));
+	for (uint32_t i = 0; counts && i < p->nodes.n_stacks; i++) {
+		if (p->nodes.of_stacks[i] != MST_NONE && lives_of(p->report->lives, i))
+			counts[p->nodes.of_stacks[i]]++;
+	}
+	return counts;
+}
+
+/* Most nodes are one stack: only histograms of the others are merged. */
+static bool find_lives(struct facts *f)
+{
+	const struct parts *p = f->parts;
+	const uint32_t n = p->nodes.n;
+	const struct lives *lives = p->report->lives;
+	uint32_t *counts = count_stacks(p);
+	struct group_lives sums = { 0 };
+	f->lives = calloc(n + (size_t)1, sizeof(*f->lives));
+	bool fine = counts && f->lives && group_lives_begin(&sums, n);
+	for (uint32_t i = 0; fine && i < p->nodes.n_stacks; i++) {
+		const uint32_t node = p->nodes.of_stacks[i];
+		const struct life *life = node == MST_NONE ? NULL : lives_of(lives, i);
+		if (life && counts[node] == 1)
+			set_life(&f->lives[node], life, lives_pages(lives));
+		else if (life)
+			fine = group_lives_add(&sums, node, p->report, i);
+	}
+	for (uint32_t i = 0; fine && i < n; i++) {
+		if (counts[i] > 1)
+			set_sum(&f->lives[i], &sums.items[i], &sums.pages);
+	}
+	group_lives_finish(&sums);
+	free(counts);
+	return fine;
+}
+
 /* ---- What is written ---- */
 
 static void write_lives(struct facts *f)
 {
-	static const double shares[] = { .5, .99 };
 	struct columns *c = &f->parts->columns;
-	const uint32_t n = f->parts->nodes.n;
-	const struct histogram_pages *pages = &f->lives.pages;
-	columns_number(c, f->lives.items ? 1 : 0);
-	if (!f->lives.items)
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		columns_number(c, f->lives.items[i].freed);
-	for (uint32_t i = 0; i < n; i++)
-		columns_number(c, f->lives.items[i].temporary);
-	for (uint32_t i = 0; i < n; i++)
-		columns_number(c, f->lives.items[i].resized);
-	for (uint32_t i = 0; i < n; i++)
-		columns_number(c, f->lives.items[i].moved);
-	for (uint32_t i = 0; i < n; i++)
-		columns_number(c, f->lives.items[i].copied);
-	for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares); k++) {
-		for (uint32_t i = 0; i < n; i++)
-			columns_number(c, histogram_quantile(&f->lives.items[i].calls, pages, shares[k]));
-		for (uint32_t i = 0; i < n; i++)
-			columns_number(c, histogram_quantile(&f->lives.items[i].bytes, pages, shares[k]));
-		for (uint32_t i = 0; i < n; i++)
-			columns_number(c, histogram_quantile(&f->lives.items[i].time_ns, pages, shares[k]));
+	columns_number(c, f->lives ? 1 : 0);
+	for (unsigned k = 0; f->lives && k < LIFE_VALUES; k++) {
+		for (uint32_t i = 0; i < f->parts->nodes.n; i++)
+			columns_number(c, f->lives[i].values[k]);
 	}
 }
 
@@ -285,9 +335,7 @@ bool part_facts(struct parts *p)
 {
 	struct facts f = { .parts = p };
 	const bool known = report_knows_lives(p->report);
-	const bool fine = read_rows(&f) && judge(&f) &&
-			  (!known || group_lives_add_up(&f.lives, p->report, p->nodes.of_stacks,
-							p->nodes.n_stacks, p->nodes.n));
+	const bool fine = read_rows(&f) && judge(&f) && (!known || find_lives(&f));
 	if (fine) {
 		write_facts(&f);
 		write_threads(p);

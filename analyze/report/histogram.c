@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 
@@ -38,31 +39,43 @@ bool histogram_merge(struct histogram *h, struct histogram_pages *pages, const s
 		if (from->pages[page] == 0)
 			continue;
 		const uint32_t *more = from_pages->items[from->pages[page] - 1].counts;
+		const bool first = h->pages[page] == 0;
 		if (!histogram_open(h, pages, page * HISTOGRAM_PAGE))
 			return false;
 		uint32_t *counts = pages->items[h->pages[page] - 1].counts;
+		if (first) {
+			memcpy(counts, more, sizeof(pages->items->counts));
+			continue;
+		}
 		for (unsigned i = 0; i < HISTOGRAM_PAGE; i++)
 			counts[i] = counts[i] > UINT32_MAX - more[i] ? UINT32_MAX : counts[i] + more[i];
 	}
 	return true;
 }
 
-static uint64_t count_of(const struct histogram *h, const struct histogram_pages *pages, unsigned number)
+/* The counts of a page; NULL: there are none. */
+static const uint32_t *counts_of(const struct histogram *h, const struct histogram_pages *pages,
+				 unsigned page)
 {
-	const uint32_t page = h->pages[number / HISTOGRAM_PAGE];
-	return page ? pages->items[page - 1].counts[number % HISTOGRAM_PAGE] : 0;
+	return h->pages[page] ? pages->items[h->pages[page] - 1].counts : NULL;
 }
 
 uint64_t histogram_quantile(const struct histogram *h, const struct histogram_pages *pages, double share)
 {
 	uint64_t all = 0, below = 0;
-	for (unsigned i = 0; i < HISTOGRAM_CLASSES; i++)
-		all += count_of(h, pages, i);
+	for (unsigned page = 0; page < HISTOGRAM_PAGES; page++) {
+		const uint32_t *counts = counts_of(h, pages, page);
+		for (unsigned i = 0; counts && i < HISTOGRAM_PAGE; i++)
+			all += counts[i];
+	}
 	const uint64_t rank = (uint64_t)ceil((double)all * share);
-	for (unsigned i = 0; i < HISTOGRAM_CLASSES && all; i++) {
-		below += count_of(h, pages, i);
-		if (below && below >= rank)
-			return histogram_from(i);
+	for (unsigned page = 0; page < HISTOGRAM_PAGES; page++) {
+		const uint32_t *counts = counts_of(h, pages, page);
+		for (unsigned i = 0; counts && i < HISTOGRAM_PAGE; i++) {
+			below += counts[i];
+			if (below && below >= rank)
+				return histogram_from(page * HISTOGRAM_PAGE + i);
+		}
 	}
 	return 0;
 }
