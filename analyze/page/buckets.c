@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "flow_log.h"
 
 /* ---- Borders ---- */
@@ -77,21 +76,68 @@ static bool is_empty(const struct flow *f)
 		 f->high_blocks);
 }
 
+/* Where the cells of each node lie. */
+struct layout {
+	size_t *begins, *ends; /* by node, in cells.items; [n_nodes + 1] */
+};
+
+static void layout_finish(struct layout *layout)
+{
+	free(layout->begins);
+	free(layout->ends);
+}
+
+/* Counts the cells of each node, and lays them out, so that no more memory is needed. False: no memory. */
+static bool layout_make(struct layout *l, const struct flows *flows, const struct buckets *b,
+			const uint32_t *of_stacks, uint32_t n_nodes)
+{
+	uint16_t *seen = calloc(n_nodes + (size_t)1, sizeof(*seen)); /* the last bucket, + 1 */
+	struct flows_cursor cursor = { 0 };
+	struct flow flow;
+	l->begins = calloc(n_nodes + (size_t)1, sizeof(*l->begins));
+	l->ends = calloc(n_nodes + (size_t)1, sizeof(*l->ends));
+	const bool fine = seen && l->begins && l->ends;
+	while (fine && flows_next(flows, &cursor, &flow)) {
+		const uint32_t node = of_stacks[flow.stack], bucket = b->of_slices[flow.slice];
+		assert(node < n_nodes);
+		if (flow.slice == 0 || seen[node] == bucket + 1)
+			continue;
+		seen[node] = (uint16_t)(bucket + 1);
+		l->begins[node + 1]++;
+	}
+	for (uint32_t i = 0; fine && i < n_nodes; i++) {
+		l->begins[i + 1] += l->begins[i];
+		l->ends[i] = l->begins[i];
+	}
+	free(seen);
+	return fine;
+}
+
 /* Moves the sums of a bucket to the cells. */
-static bool end_bucket(struct cells *cells, struct flow_sums *sums, uint32_t bucket)
+static void end_bucket(struct cells *cells, struct layout *l, struct flow_sums *sums, uint32_t bucket)
 {
 	for (uint32_t i = 0; i < sums->n_touched; i++) {
-		struct flow *sum = &sums->items[sums->touched[i]];
-		sums->is_touched[sums->touched[i]] = false;
+		const uint32_t node = sums->touched[i];
+		struct flow *sum = &sums->items[node];
+		sums->is_touched[node] = false;
 		if (is_empty(sum))
 			continue;
-		if (!array_reserve(&cells->items, cells->n, &cells->room, sizeof(*cells->items)))
-			return false;
+		assert(l->ends[node] < l->begins[node + 1]);
 		sum->slice = bucket;
-		cells->items[cells->n++] = *sum;
+		cells->items[l->ends[node]++] = *sum;
 	}
 	sums->n_touched = 0;
-	return true;
+}
+
+/* Closes the gaps that empty cells left. */
+static void close_up(struct cells *cells, const struct layout *l, uint32_t n_nodes)
+{
+	cells->n = 0;
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		const size_t n = l->ends[i] - l->begins[i];
+		memmove(cells->items + cells->n, cells->items + l->begins[i], n * sizeof(*cells->items));
+		cells->n += n;
+	}
 }
 
 static void add_flow(struct flow *sum, const struct flow *f, uint32_t highest_slice)
@@ -109,54 +155,48 @@ static void add_flow(struct flow *sum, const struct flow *f, uint32_t highest_sl
 	}
 }
 
-/* The cells are in the order of buckets; brings them into that of nodes. */
-static bool sort_by_node(struct cells *cells, uint32_t n_nodes)
-{
-	size_t *at = calloc(n_nodes + (size_t)1, sizeof(*at));
-	struct flow *sorted = malloc((cells->n + 1) * sizeof(*sorted));
-	const bool fine = at && sorted;
-	for (size_t i = 0; fine && i < cells->n; i++)
-		at[cells->items[i].stack + 1]++;
-	for (uint32_t i = 0; fine && i < n_nodes; i++)
-		at[i + 1] += at[i];
-	for (size_t i = 0; fine && i < cells->n; i++)
-		sorted[at[cells->items[i].stack]++] = cells->items[i];
-	free(at);
-	if (!fine) {
-		free(sorted);
-		return false;
-	}
-	free(cells->items);
-	cells->items = sorted;
-	cells->room = cells->n + 1;
-	return true;
-}
-
-bool cells_collect(struct cells *cells, const struct flows *flows, const struct buckets *b,
-		   const uint32_t *of_stacks, uint32_t n_nodes)
+static bool collect(struct cells *cells, struct layout *layout, const struct flows *flows,
+		    const struct buckets *b, const uint32_t *of_stacks)
 {
 	struct flow_sums sums = { 0 };
 	struct flows_cursor cursor = { 0 };
 	struct flow flow;
 	uint32_t bucket = 0;
-	bool fine = (cells->initial = calloc(n_nodes + (size_t)1, sizeof(*cells->initial)));
+	bool fine = true;
 	while (fine && flows_next(flows, &cursor, &flow)) {
 		const uint32_t node = of_stacks[flow.stack];
-		assert(node < n_nodes);
 		if (flow.slice == 0) {
 			add_flow(&cells->initial[node], &flow, 0);
 			continue;
 		}
 		if (b->of_slices[flow.slice] != bucket) {
-			fine = end_bucket(cells, &sums, bucket);
+			end_bucket(cells, layout, &sums, bucket);
 			bucket = b->of_slices[flow.slice];
 		}
-		struct flow *sum = fine ? flow_sums_of(&sums, node) : NULL;
+		struct flow *sum = flow_sums_of(&sums, node);
 		if (sum)
 			add_flow(sum, &flow, b->highest_slice[bucket]);
 		fine = sum;
 	}
-	fine = fine && end_bucket(cells, &sums, bucket) && sort_by_node(cells, n_nodes);
+	if (fine)
+		end_bucket(cells, layout, &sums, bucket);
 	flow_sums_finish(&sums);
+	return fine;
+}
+
+bool cells_collect(struct cells *cells, const struct flows *flows, const struct buckets *b,
+		   const uint32_t *of_stacks, uint32_t n_nodes, size_t most)
+{
+	struct layout layout = { 0 };
+	bool fine = layout_make(&layout, flows, b, of_stacks, n_nodes);
+	cells->n = fine ? layout.begins[n_nodes] : 0;
+	if (fine && cells->n <= most) {
+		cells->initial = calloc(n_nodes + (size_t)1, sizeof(*cells->initial));
+		cells->items = malloc((cells->n + 1) * sizeof(*cells->items));
+		fine = cells->initial && cells->items && collect(cells, &layout, flows, b, of_stacks);
+		if (fine)
+			close_up(cells, &layout, n_nodes);
+	}
+	layout_finish(&layout);
 	return fine;
 }

@@ -25,14 +25,17 @@ void buckets_choose(struct buckets *buckets, const struct flows *flows);
 
 /* What nodes did, sorted by node and bucket: struct flow with a node for a stack and a bucket for a slice. */
 struct cells {
-	struct flow *items;
-	size_t n, room;
+	struct flow *items; /* NULL: there would be too many */
+	size_t n;
 	struct flow *initial; /* by node: what was live before the first bucket, as what came; [n_nodes] */
 };
 
-/* Adds up the flows by node: of_stacks[stack], below n_nodes. Zero-initialise. False: no memory; finish even so. */
+/*
+ * Adds up the flows by node: of_stacks[stack], below n_nodes. If there are more than `most`, only counts them.
+ * Zero-initialise. False: no memory; finish even so.
+ */
 bool cells_collect(struct cells *cells, const struct flows *flows, const struct buckets *buckets,
-		   const uint32_t *of_stacks, uint32_t n_nodes);
+		   const uint32_t *of_stacks, uint32_t n_nodes, size_t most);
 void cells_finish(struct cells *cells);
 
 #endif

@@ -15,15 +15,20 @@ enum measure { AT_HIGHEST, AT_THE_END, BYTES, CALLS, TEMPORARY, GROWTH, MEASURES
 struct full_node {
 	uint32_t parent, frame; /* the root's is itself */
 	uint32_t stack;         /* MST_NONE: none ends here */
-	uint64_t sums[MEASURES];
 };
 
-struct chooser {
+struct page_tree {
 	struct report *report;
 	struct full_node *nodes; /* the first is the root, which is no call */
 	uint32_t n, room;
 	uint32_t *parents; /* those of the nodes */
-	struct tree_choice choice;
+	double *shares;    /* of the nodes with their descendants, by all measures */
+
+	/* While the tree is built. */
+	struct sums {
+		uint64_t of[MEASURES];
+	} * sums; /* by node */
+	uint32_t room_sums;
 	struct index_map children; /* by parent and frame */
 	struct page_frame *frames;
 	uint32_t n_frames, room_frames;
@@ -44,81 +49,94 @@ void page_nodes_finish(struct page_nodes *nodes)
 	*nodes = (struct page_nodes){ 0 };
 }
 
-static void finish(struct chooser *c)
+/* Frees what only building takes. */
+static void end_building(struct page_tree *t)
 {
-	free(c->nodes);
-	free(c->parents);
-	tree_choice_finish(&c->choice);
-	free(c->frames);
-	free(c->of_stacks);
-	free(c->path);
-	index_map_finish(&c->children);
-	index_map_finish(&c->frame_numbers);
+	free(t->sums);
+	free(t->path);
+	t->sums = NULL;
+	t->path = NULL;
+	index_map_finish(&t->children);
+	index_map_finish(&t->frame_numbers);
+}
+
+void page_tree_destroy(struct page_tree *t)
+{
+	if (!t)
+		return;
+	end_building(t);
+	free(t->nodes);
+	free(t->parents);
+	free(t->shares);
+	free(t->frames);
+	free(t->of_stacks);
+	free(t);
 }
 
 /* ---- The whole tree ---- */
 
 /* MST_NONE: no memory. */
-static uint32_t frame_of(struct chooser *c, uint32_t call, uint32_t module)
+static uint32_t frame_of(struct page_tree *t, uint32_t call, uint32_t module)
 {
 	const uint64_t key = (uint64_t)module << 32 | call; /* neighbouring calls are neighbours in the map */
 	struct page_frame frame = { .call = call, .module = module };
-	uint64_t number = c->n_frames;
-	if (index_map_find(&c->frame_numbers, key, &number))
+	uint64_t number = t->n_frames;
+	if (index_map_find(&t->frame_numbers, key, &number))
 		return (uint32_t)number;
-	if (!sites_hide(c->report->sites, call, module, &frame.hidden) ||
-	    !array_reserve(&c->frames, c->n_frames, &c->room_frames, sizeof(*c->frames)) ||
-	    !index_map_put(&c->frame_numbers, key, number))
+	if (!sites_hide(t->report->sites, call, module, &frame.hidden) ||
+	    !array_reserve(&t->frames, t->n_frames, &t->room_frames, sizeof(*t->frames)) ||
+	    !index_map_put(&t->frame_numbers, key, number))
 		return MST_NONE;
-	c->frames[c->n_frames] = frame;
-	return c->n_frames++;
+	t->frames[t->n_frames] = frame;
+	return t->n_frames++;
 }
 
 /* MST_NONE: no memory. */
-static uint32_t child_of(struct chooser *c, uint32_t parent, uint32_t call, uint32_t module)
+static uint32_t child_of(struct page_tree *t, uint32_t parent, uint32_t call, uint32_t module)
 {
-	const uint32_t frame = frame_of(c, call, module);
+	const uint32_t frame = frame_of(t, call, module);
 	const uint64_t key = (uint64_t)parent << 32 | frame;
-	uint64_t number = c->n;
+	uint64_t number = t->n;
 	if (frame == MST_NONE)
 		return MST_NONE;
-	if (index_map_find(&c->children, key, &number))
+	if (index_map_find(&t->children, key, &number))
 		return (uint32_t)number;
-	if (!array_reserve(&c->nodes, c->n, &c->room, sizeof(*c->nodes)) ||
-	    !index_map_put(&c->children, key, number))
+	if (!array_reserve(&t->nodes, t->n, &t->room, sizeof(*t->nodes)) ||
+	    !array_reserve_zeroed(&t->sums, t->n, &t->room_sums, sizeof(*t->sums)) ||
+	    !index_map_put(&t->children, key, number))
 		return MST_NONE;
-	c->nodes[c->n] = (struct full_node){ .parent = parent, .frame = frame, .stack = MST_NONE };
-	return c->n++;
+	t->nodes[t->n] = (struct full_node){ .parent = parent, .frame = frame, .stack = MST_NONE };
+	return t->n++;
 }
 
 /* Adds a frame's calls below a node; returns the innermost one's node. MST_NONE: no memory. */
-static uint32_t add_calls(struct chooser *c, uint32_t frame, uint32_t node)
+static uint32_t add_calls(struct page_tree *t, uint32_t frame, uint32_t node)
 {
 	uint32_t n;
-	const uint32_t *calls = call_sites_of(c->report->calls, frame, &n);
+	const uint32_t *calls = call_sites_of(t->report->calls, frame, &n);
 	if (!calls)
 		return MST_NONE;
 	while (n-- > 0 && node != MST_NONE)
-		node = child_of(c, node, calls[n], c->trace_frames[frame].module);
+		node = child_of(t, node, calls[n], t->trace_frames[frame].module);
 	return node;
 }
 
 /* The node of a stack; MST_NONE: no memory. */
-static uint32_t node_of(struct chooser *c, uint32_t stack)
+static uint32_t node_of(struct page_tree *t, uint32_t stack)
 {
 	uint32_t n = 0, at = stack, call;
 	if (stack == MST_ROOT_STACK)
-		return call_sites_mark(c->report->calls, "[no stack]", &call) ? child_of(c, 0, call, MST_NONE)
+		return call_sites_mark(t->report->calls, "[no stack]", &call) ? child_of(t, 0, call, MST_NONE)
 									      : MST_NONE;
-	for (; at != MST_ROOT_STACK && c->of_stacks[at] == MST_NONE; at = c->stacks[at].parent) {
-		if (!array_reserve(&c->path, n, &c->room_path, sizeof(*c->path)))
+	for (; at != MST_ROOT_STACK && t->of_stacks[at] == MST_NONE; at = t->stacks[at].parent) {
+		if (!array_reserve(&t->path, n, &t->room_path, sizeof(*t->path)))
 			return MST_NONE;
-		c->path[n++] = at;
+		t->path[n++] = at;
 	}
-	uint32_t node = at == MST_ROOT_STACK ? 0 : c->of_stacks[at];
+	uint32_t node = at == MST_ROOT_STACK ? 0 : t->of_stacks[at];
 	while (n-- > 0 && node != MST_NONE) {
-		node = add_calls(c, c->stacks[c->path[n]].frame, node);
-		c->of_stacks[c->path[n]] = node;
+		node = add_calls(t, t->stacks[t->path[n]].frame, node);
+		t->of_stacks[t->path[n]] = node;
 	}
 	return node;
 }
@@ -162,119 +180,136 @@ static void add_flow(uint64_t sums[MEASURES], const struct flow *f, const struct
 	}
 }
 
-static void add_temporary(struct chooser *c)
+static void add_temporary(struct page_tree *t)
 {
-	for (uint32_t stack = 0; c->report->lives && stack < c->n_stacks; stack++) {
-		const uint32_t node = c->of_stacks[stack];
-		const struct life *life = node == MST_NONE ? NULL : lives_of(c->report->lives, stack);
+	for (uint32_t stack = 0; t->report->lives && stack < t->n_stacks; stack++) {
+		const uint32_t node = t->of_stacks[stack];
+		const struct life *life = node == MST_NONE ? NULL : lives_of(t->report->lives, stack);
 		if (life)
-			c->nodes[node].sums[TEMPORARY] += life->temporary;
+			t->sums[node].of[TEMPORARY] += life->temporary;
 	}
 }
 
 /* Adds each node's sums to its parent's, which come before it. */
-static void add_up(struct chooser *c)
+static void add_up(struct page_tree *t)
 {
-	for (uint32_t i = c->n; i-- > 1;) {
-		const uint32_t parent = c->nodes[i].parent;
+	for (uint32_t i = t->n; i-- > 1;) {
+		const uint32_t parent = t->nodes[i].parent;
 		assert(parent < i);
 		for (unsigned m = 0; m < MEASURES; m++) {
-			c->nodes[i].sums[m] = at_least_0(c->nodes[i].sums[m]);
-			c->nodes[parent].sums[m] += c->nodes[i].sums[m];
+			t->sums[i].of[m] = at_least_0(t->sums[i].of[m]);
+			t->sums[parent].of[m] += t->sums[i].of[m];
 		}
 	}
 }
 
-static bool build(struct chooser *c, const struct flows *flows)
+static bool build(struct page_tree *t, const struct flows *flows)
 {
 	const struct moments moments = find_moments(flows);
 	struct flows_cursor cursor = { 0 };
 	struct flow flow;
-	if (!array_reserve(&c->nodes, 0, &c->room, sizeof(*c->nodes)))
+	if (!array_reserve(&t->nodes, 0, &t->room, sizeof(*t->nodes)) ||
+	    !array_reserve_zeroed(&t->sums, 0, &t->room_sums, sizeof(*t->sums)))
 		return false;
-	c->nodes[c->n++] = (struct full_node){ .frame = MST_NONE, .stack = MST_NONE };
+	t->nodes[t->n++] = (struct full_node){ .frame = MST_NONE, .stack = MST_NONE };
 	while (flows_next(flows, &cursor, &flow)) {
-		const uint32_t node = flow.stack < c->n_stacks ? node_of(c, flow.stack) : MST_NONE;
+		const uint32_t node = flow.stack < t->n_stacks ? node_of(t, flow.stack) : MST_NONE;
 		if (node == MST_NONE)
 			return false;
-		c->of_stacks[flow.stack] = node;
-		c->nodes[node].stack = flow.stack;
-		add_flow(c->nodes[node].sums, &flow, &moments);
+		t->of_stacks[flow.stack] = node;
+		t->nodes[node].stack = flow.stack;
+		add_flow(t->sums[node].of, &flow, &moments);
 	}
-	add_temporary(c);
-	add_up(c);
+	add_temporary(t);
+	add_up(t);
 	return true;
 }
 
-/* ---- The choice ---- */
-
 /* By all measures the share of a node with its descendants. */
-static double share_of(const struct chooser *c, uint32_t node)
+static double share_of(const struct page_tree *t, uint32_t node)
 {
-	const uint64_t *sums = c->nodes[node].sums, *all = c->nodes[0].sums;
+	const uint64_t *sums = t->sums[node].of, *all = t->sums[0].of;
 	double share = 0;
 	for (unsigned m = 0; m < MEASURES; m++)
 		share += all[m] ? (double)sums[m] / (double)all[m] : 0;
 	return share;
 }
 
-/* Chooses as many as may be. False: no memory. */
-static bool choose(struct chooser *c, uint32_t most)
+static bool find_shares(struct page_tree *t)
 {
-	double *shares = malloc(c->n * sizeof(*shares));
-	c->parents = malloc(c->n * sizeof(*c->parents));
-	for (uint32_t i = 0; shares && c->parents && i < c->n; i++) {
-		c->parents[i] = c->nodes[i].parent;
-		shares[i] = share_of(c, i);
+	t->shares = malloc(t->n * sizeof(*t->shares));
+	t->parents = malloc(t->n * sizeof(*t->parents));
+	for (uint32_t i = 0; t->shares && t->parents && i < t->n; i++) {
+		t->parents[i] = t->nodes[i].parent;
+		t->shares[i] = share_of(t, i);
 	}
-	const bool fine = shares && c->parents && tree_choose(&c->choice, c->parents, shares, c->n, most);
-	free(shares);
-	return fine;
+	return t->shares && t->parents;
+}
+
+struct page_tree *page_tree_create(struct report *r, const struct flows *flows)
+{
+	struct page_tree *t = calloc(1, sizeof(*t));
+	uint32_t n;
+	if (!t)
+		return NULL;
+	t->report = r;
+	t->stacks = mst_reader_stacks(r->reader, &t->n_stacks);
+	t->trace_frames = mst_reader_frames(r->reader, &n);
+	t->of_stacks = malloc((t->n_stacks + (size_t)1) * sizeof(*t->of_stacks));
+	for (uint32_t i = 0; t->of_stacks && i < t->n_stacks; i++)
+		t->of_stacks[i] = MST_NONE;
+	if (!t->of_stacks || !build(t, flows) || !find_shares(t)) {
+		page_tree_destroy(t);
+		return NULL;
+	}
+	end_building(t);
+	return t;
 }
 
 /* ---- What the page has ---- */
 
 /* The page's node of a node's parent; MST_NONE: the root. */
-static uint32_t parent_number(const struct chooser *c, uint32_t node)
+static uint32_t parent_number(const struct page_tree *t, const struct tree_choice *choice, uint32_t node)
 {
-	return c->choice.numbers[c->nodes[node].parent];
+	return choice->numbers[t->nodes[node].parent];
 }
 
 /* The page's frames, and by frame its number there. False: no memory. */
-static bool take_frames(struct chooser *c, struct page_nodes *to, uint32_t *frames)
+static bool take_frames(const struct page_tree *t, const struct tree_choice *choice, struct page_nodes *to,
+			uint32_t *frames)
 {
-	to->frames = malloc((c->n_frames + (size_t)1) * sizeof(*to->frames));
-	for (uint32_t i = 0; frames && i < c->n_frames; i++)
+	to->frames = malloc((t->n_frames + (size_t)1) * sizeof(*to->frames));
+	for (uint32_t i = 0; frames && i < t->n_frames; i++)
 		frames[i] = MST_NONE;
-	for (uint32_t i = 1; frames && to->frames && i < c->n; i++) {
-		const uint32_t frame = c->nodes[i].frame;
-		if (c->choice.numbers[i] == MST_NONE || frames[frame] != MST_NONE)
+	for (uint32_t i = 1; frames && to->frames && i < t->n; i++) {
+		const uint32_t frame = t->nodes[i].frame;
+		if (choice->numbers[i] == MST_NONE || frames[frame] != MST_NONE)
 			continue;
 		frames[frame] = to->n_frames;
-		to->frames[to->n_frames++] = c->frames[frame];
+		to->frames[to->n_frames++] = t->frames[frame];
 	}
 	return frames && to->frames;
 }
 
 /* The chosen nodes, and of each the node of its others. False: no memory. */
-static bool take_nodes(struct chooser *c, struct page_nodes *to)
+static bool take_nodes(const struct page_tree *t, const struct tree_choice *choice, struct page_nodes *to)
 {
-	uint32_t *frames = malloc((c->n_frames + (size_t)1) * sizeof(*frames));
-	to->n = c->choice.n;
+	uint32_t *frames = malloc((t->n_frames + (size_t)1) * sizeof(*frames));
+	to->n = choice->n;
 	to->items = malloc((to->n + (size_t)1) * sizeof(*to->items));
-	const bool fine = take_frames(c, to, frames) && to->items;
-	for (uint32_t i = 1; fine && i < c->n; i++) {
-		if (c->choice.numbers[i] != MST_NONE)
-			to->items[c->choice.numbers[i]] = (struct page_node){
-				.parent = parent_number(c, i),
-				.frame = frames[c->nodes[i].frame],
-				.stack = c->nodes[i].stack,
+	const bool fine = take_frames(t, choice, to, frames) && to->items;
+	for (uint32_t i = 1; fine && i < t->n; i++) {
+		if (choice->numbers[i] != MST_NONE)
+			to->items[choice->numbers[i]] = (struct page_node){
+				.parent = parent_number(t, choice, i),
+				.frame = frames[t->nodes[i].frame],
+				.stack = t->nodes[i].stack,
 			};
 	}
-	for (uint32_t i = 0; fine && i < c->n; i++) {
-		if (c->choice.others[i] != MST_NONE)
-			to->items[c->choice.others[i]] = (struct page_node){
-				.parent = c->choice.numbers[i],
+	for (uint32_t i = 0; fine && i < t->n; i++) {
+		if (choice->others[i] != MST_NONE)
+			to->items[choice->others[i]] = (struct page_node){
+				.parent = choice->numbers[i],
 				.frame = MST_NONE,
 				.stack = MST_NONE,
 			};
@@ -284,42 +319,37 @@ static bool take_nodes(struct chooser *c, struct page_nodes *to)
 }
 
 /* By stack of the trace the page's node. */
-static void map_stacks(struct chooser *c, struct page_nodes *to)
+static void map_stacks(const struct page_tree *t, const struct tree_choice *choice, struct page_nodes *to)
 {
-	for (uint32_t stack = 0; stack < c->n_stacks; stack++) {
-		const uint32_t node = c->of_stacks[stack];
+	for (uint32_t stack = 0; stack < t->n_stacks; stack++) {
+		const uint32_t node = t->of_stacks[stack];
 		/* Stacks on the way to others have nodes, too, but nothing was allocated there. */
-		const bool none = node == MST_NONE || c->nodes[node].stack == MST_NONE;
-		to->of_stacks[stack] = none ? MST_NONE : tree_choice_of(&c->choice, c->parents, node);
+		const bool none = node == MST_NONE || t->nodes[node].stack == MST_NONE;
+		to->of_stacks[stack] = none ? MST_NONE : tree_choice_of(choice, t->parents, node);
 	}
-	for (uint32_t i = 1; i < c->n; i++) {
-		const uint32_t number = tree_choice_of(&c->choice, c->parents, i);
-		if (number >= c->choice.n_shown && c->nodes[i].stack != MST_NONE)
+	for (uint32_t i = 1; i < t->n; i++) {
+		const uint32_t number = tree_choice_of(choice, t->parents, i);
+		if (number >= choice->n_shown && t->nodes[i].stack != MST_NONE)
 			to->items[number].others++;
 	}
 }
 
-static bool take(struct chooser *c, struct page_nodes *to)
+static bool take(const struct page_tree *t, const struct tree_choice *choice, struct page_nodes *to)
 {
-	to->of_stacks = malloc((c->n_stacks + (size_t)1) * sizeof(*to->of_stacks));
-	to->n_stacks = c->n_stacks;
-	to->n_all = c->n - 1;
-	if (!to->of_stacks || !take_nodes(c, to))
+	to->of_stacks = malloc((t->n_stacks + (size_t)1) * sizeof(*to->of_stacks));
+	to->n_stacks = t->n_stacks;
+	to->n_all = t->n - 1;
+	if (!to->of_stacks || !take_nodes(t, choice, to))
 		return false;
-	map_stacks(c, to);
+	map_stacks(t, choice, to);
 	return true;
 }
 
-bool page_nodes_choose(struct page_nodes *nodes, struct report *r, const struct flows *flows, uint32_t most)
+bool page_nodes_choose(struct page_nodes *nodes, const struct page_tree *tree, uint32_t most)
 {
-	struct chooser c = { .report = r };
-	uint32_t n;
-	c.stacks = mst_reader_stacks(r->reader, &c.n_stacks);
-	c.trace_frames = mst_reader_frames(r->reader, &n);
-	c.of_stacks = malloc((c.n_stacks + (size_t)1) * sizeof(*c.of_stacks));
-	for (uint32_t i = 0; c.of_stacks && i < c.n_stacks; i++)
-		c.of_stacks[i] = MST_NONE;
-	const bool fine = c.of_stacks && build(&c, flows) && choose(&c, most) && take(&c, nodes);
-	finish(&c);
+	struct tree_choice choice = { 0 };
+	const bool fine = tree_choose(&choice, tree->parents, tree->shares, tree->n, most) &&
+			  take(tree, &choice, nodes);
+	tree_choice_finish(&choice);
 	return fine;
 }

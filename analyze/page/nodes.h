@@ -24,6 +24,8 @@ struct page_node {
 	uint32_t others; /* stacks that such a node stands for */
 };
 
+struct page_tree;
+
 /* Zero-initialise. */
 struct page_nodes {
 	struct page_node *items;
@@ -35,11 +37,12 @@ struct page_nodes {
 	uint32_t n_all; /* nodes that there are */
 };
 
-/*
- * After the replay: at most `most` nodes. False: no memory; page_nodes_finish() must still be called.
- */
-bool page_nodes_choose(struct page_nodes *nodes, struct report *report, const struct flows *flows,
-		       uint32_t most);
+/* After the replay: the whole tree. NULL: no memory. */
+struct page_tree *page_tree_create(struct report *report, const struct flows *flows);
+void page_tree_destroy(struct page_tree *tree); /* NULL is allowed */
+
+/* At most `most` nodes of the tree. False: no memory; page_nodes_finish() must still be called. */
+bool page_nodes_choose(struct page_nodes *nodes, const struct page_tree *tree, uint32_t most);
 void page_nodes_finish(struct page_nodes *nodes);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "answer_formats.h"
+#include "check.h"
 #include "identity.h"
 #include "json.h"
 #include "page_file.h"
@@ -145,15 +146,35 @@ static void finish(struct parts *p)
 	cells_finish(&p->cells);
 }
 
+/* They take most of the memory, here and in the browser. Tests with MSREC_CHECK=1 reach the limit soon. */
+static size_t most_cells(void)
+{
+	return check_wanted() ? 2000 : 400000;
+}
+
+/* Chooses at most *n nodes; fewer, if these had too many cells. False: no memory. */
+static bool choose(struct parts *p, uint32_t *n)
+{
+	for (;;) {
+		if (!page_nodes_choose(&p->nodes, p->tree, *n) ||
+		    !cells_collect(&p->cells, p->flows, &p->buckets, p->nodes.of_stacks, p->nodes.n,
+				   most_cells()))
+			return false;
+		if (p->cells.items)
+			return true;
+		*n = tree_choice_fewer(*n, p->cells.n, most_cells());
+		page_nodes_finish(&p->nodes);
+		cells_finish(&p->cells);
+	}
+}
+
 static bool build(struct parts *p, const struct columns *report, const struct page_query *query,
-		  uint32_t n_nodes, size_t n_pairs)
+		  size_t n_pairs)
 {
 	columns_bytes(&p->columns, "MSPG\1", 5);
 	columns_bytes(&p->columns, report->bytes, report->n);
-	if (!texts_init(&p->texts) || !page_nodes_choose(&p->nodes, p->report, p->flows, n_nodes) ||
-	    !cells_collect(&p->cells, p->flows, &p->buckets, p->nodes.of_stacks, p->nodes.n) ||
-	    !part_tree(p) || !part_time(p) || !part_pairs(p, n_pairs) || !part_facts(p) ||
-	    (query->sources && !part_sources(p)))
+	if (!texts_init(&p->texts) || !part_tree(p) || !part_time(p) || !part_pairs(p, n_pairs) ||
+	    !part_facts(p) || (query->sources && !part_sources(p)))
 		return false;
 	texts_write(&p->texts, &p->columns, PART_TEXTS);
 	return !p->columns.failed;
@@ -164,9 +185,11 @@ static uint8_t *make_data(struct parts *p, const struct page_query *query, size_
 {
 	struct columns report = { 0 };
 	uint8_t *data = NULL;
-	bool fine = add_report(&report, p->report, query, room / 3);
+	bool fine = add_report(&report, p->report, query, room / 3) &&
+		    (p->tree = page_tree_create(p->report, p->flows));
 	for (uint32_t n = NODES_MOST, pairs = PAIRS_MOST; fine;) {
-		fine = build(p, &report, query, n, pairs) && (data = columns_deflate(&p->columns, size));
+		fine = choose(p, &n) && build(p, &report, query, pairs) &&
+		       (data = columns_deflate(&p->columns, size));
 		if (!fine || *size <= room || n <= NODES_LEAST)
 			break;
 		free(data);
@@ -175,6 +198,7 @@ static uint8_t *make_data(struct parts *p, const struct page_query *query, size_
 		pairs = pairs / 2;
 		finish(p);
 	}
+	page_tree_destroy(p->tree);
 	columns_finish(&report);
 	return data;
 }

@@ -32,6 +32,7 @@ struct parts {
 	struct report *report;
 	struct flows *flows;
 	struct buckets buckets;
+	struct page_tree *tree;
 	struct page_nodes nodes;
 	struct cells cells;
 	unsigned pairs_halved; /* how often the resolution of pairs was halved */

@@ -248,6 +248,10 @@ class Tests:
         page = self.page(self.script("noise", lines + ["end 40000000000"]))
         self.check_totals(page)
         assert os.path.getsize(self.path("page.html")) > LARGEST / 3
+        self.run("env", "MSREC_CHECK=1", self.msreport, "-q", f"--html={self.path('few.html')}", "noise.zst")
+        few = page_data.Page(self.path("few.html"))     # with MSREC_CHECK the limit of cells is low
+        self.check_totals(few)
+        assert few.n < page.n and 500 < len(few.came) <= 2000 < len(page.came) <= 400000, (few.n, len(few.came))
 
     # ---- The file ----
 
