@@ -264,6 +264,23 @@ class Tests:
         assert self.browser.run("return document.querySelectorAll('#panel tr.chosen[aria-current]').length") >= 1
         self.browser.check()
 
+    def test_place(self):
+        """A table that was left is where it was."""
+        self.browser.shape(1280, 500)
+        self.open(view="table", by="lines")
+        place = "return document.querySelector('#panel .grid-box').scrollTop"
+        self.browser.run(place.replace("return ", "") + " = 90")
+        self.browser.settle()
+        self.browser.settle()
+        rows = self.browser.ask("rows")
+        assert self.browser.run(place) == 90
+        for view in ("flame", "table"):
+            self.browser.set(view=view)
+            self.browser.settle()
+        assert harness.until(lambda: self.browser.run(place) == 90 and self.browser.ask("rows") == rows, 10), \
+            (self.browser.run(place), rows, self.browser.ask("rows"))
+        self.browser.check()
+
     # ---- Flame graph ----
 
     def test_flame(self):
@@ -285,7 +302,9 @@ class Tests:
         zoomed = self.browser.state()["zoom"]
         assert zoomed != "", self.browser.ask("focus")
         self.browser.keys(Keys.ESCAPE)
-        assert self.browser.state()["zoom"] != zoomed
+        assert self.browser.state()["zoom"] != zoomed and self.browser.state()["selected"] is not None
+        self.browser.keys(Keys.ESCAPE)
+        assert self.browser.state()["selected"] is None
         self.browser.check()
 
     def test_inverted(self):

@@ -15,7 +15,16 @@ const SETTLED = 60; // ms after the last change
 
 export function details(model, state) {
 	const body = h("div", {});
-	const element = h("aside", { class: "sheet details", "aria-label": "Details" }, body);
+	const clear = () => state.set({ selected: null });
+	const element = h(
+		"aside",
+		{
+			class: "sheet details",
+			"aria-label": "Details",
+			on: { keydown: (event) => event.key === "Escape" && clear() },
+		},
+		body,
+	);
 	let timer = 0;
 	let before = null;
 
@@ -117,7 +126,7 @@ export function details(model, state) {
 						type: "button",
 						class: "plain",
 						"aria-label": "Clear the selection",
-						on: { click: () => state.set({ selected: null }) },
+						on: { click: clear },
 					},
 					"×",
 				),
@@ -153,7 +162,7 @@ export function details(model, state) {
 			return h(
 				"tr",
 				{},
-				h("th", { scope: "row" }, what.title),
+				h("th", { scope: "row", title: what.noun }, what.short),
 				h("td", { class: "number" }, what.unit(sums.all[box])),
 				h("td", { class: "number" }, share(sums.all[box], sums.all[0])),
 				h("td", { class: "number" }, what.unit(sums.own[box])),
@@ -259,7 +268,7 @@ export function details(model, state) {
 						)
 					: null,
 				temporary ? pair("temporary", `${count(temporary)}, ${share(temporary, all)}`) : null,
-				moved ? pair("moved by realloc", `${count(moved)} times, ${bytes(sum(known.copied))} copied`) : null,
+				moved ? pair("moved by realloc", `${times(moved)}, ${bytes(sum(known.copied))} copied`) : null,
 				threads(own),
 				verdict
 					? pair(
@@ -390,4 +399,8 @@ export function details(model, state) {
 			: null;
 	}
 	return { element, update };
+}
+
+function times(n) {
+	return n === 1 ? "once" : `${count(n)} times`;
 }

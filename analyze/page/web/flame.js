@@ -14,6 +14,7 @@ const LOWEST = 420; // px of the drawing, and what the window has beside it: as 
 const ABOVE = 210;
 const PRINTED = 50; // rows on paper
 const MOST_ITEMS = 40; // of one level, in the hidden tree
+const SAID = 1500; // ms that a message stays
 const SETTLED = 160; // ms after the last change, until the hidden tree follows
 
 // What boxes are sorted by, the same for each range, so that they stay where they are while one is dragged.
@@ -36,8 +37,8 @@ export function flame(model, state) {
 			tabindex: 0,
 			role: "tree",
 			"aria-label":
-				"Flame graph. Arrows walk; Enter zooms, Backspace goes one call out, Escape all the way; " +
-				"Space selects, C copies the stack, H hides the function.",
+				"Flame graph. Arrows walk; Enter zooms, Backspace goes one call out, Escape all the way, " +
+				"and then clears the selection; Space selects, C copies the stack, H hides the function.",
 			on: { scroll: onScroll, keydown: onKey, focus: () => paint(), blur: () => paint() },
 		},
 		room,
@@ -49,6 +50,8 @@ export function flame(model, state) {
 	const legend = h("ul", { class: "legend", "aria-label": "Colours", style: { "list-style": "none" } });
 	const chips = h("div", { class: "hidden-list" });
 	const controls = tools(state);
+	const said = h("span", { class: "soft", role: "status" });
+	controls.element.append(said);
 	const stage = h("div", { class: "flame" }, scroll, tip);
 	const element = h(
 		"section",
@@ -182,6 +185,13 @@ export function flame(model, state) {
 		return false;
 	}
 
+	async function copied(text) {
+		said.textContent = (await copy(text)) ? "Copied" : "The browser refuses to copy";
+		setTimeout(() => {
+			said.textContent = "";
+		}, SAID);
+	}
+
 	/* ---- Search ---- */
 	let searchKept = {};
 	function searched(boxes, text) {
@@ -203,7 +213,15 @@ export function flame(model, state) {
 				}
 				matched[b] = yes ? 1 : 0;
 			}
-		return (searchKept = { boxes, text, matched, any: test !== null });
+		return (searchKept = { boxes, text, matched, any: test !== null, folded: foundFolded(test) });
+	}
+
+	// Whether there are folded functions that would match.
+	function foundFolded(test) {
+		if (!test || !state.get().fold) return false;
+		for (let f = 0; f < model.frameCount; f++)
+			if (model.hiddenOf(f) && test(model.functionOf(f))) return true;
+		return false;
 	}
 
 	// Each block once, however many functions of its stack match.
@@ -261,6 +279,7 @@ export function flame(model, state) {
 							`“${show(now.search, 30)}”: ${shown.unit(matched.sum)}, ${share(matched.sum, sums.all[zoom])}`,
 						),
 						` in ${count(matched.number)} ${matched.number === 1 ? "box" : "boxes"}`,
+						drawn.search.folded ? ", without folded functions" : "",
 					)
 				: null,
 		);
@@ -413,11 +432,14 @@ export function flame(model, state) {
 			id = model.stackId(boxes.leaf[box]);
 		const entries = [
 			["Zoom to it", () => zoomTo(box)],
-			["Copy the stack", () => copy(stackText(model, now.inverted ? boxes.leaf[box] : n))],
-			["Copy the function's name", () => copy(boxName(box))],
+			["Copy the stack", () => copied(stackText(model, now.inverted ? boxes.leaf[box] : n))],
+			["Copy the function's name", () => copied(boxName(box))],
 			["Search for it", () => state.set({ search: boxName(box) })],
 			id && boxes.leaf[box] === n
-				? [`Copy msreport --stack=${id}`, () => copy(`msreport --stack=${id} ${model.meta.trace ?? "TRACE"}`)]
+				? [
+						`Copy msreport --stack=${id}`,
+						() => copied(`msreport --stack=${id} ${model.meta.trace ?? "TRACE"}`),
+					]
 				: null,
 			["Hide the function", () => hide(box)],
 		].filter(Boolean);
@@ -480,8 +502,8 @@ export function flame(model, state) {
 				Enter: () => zoomTo(cursor),
 				" ": () => cursor && state.set({ selected: boxes.node[cursor] }),
 				Backspace: () => zoomTo(boxes.parent[drawn.zoom]),
-				Escape: () => zoomTo(0),
-				c: () => cursor && copy(stackText(model, boxes.leaf[cursor])),
+				Escape: () => (drawn.zoom > 0 ? zoomTo(0) : state.set({ selected: null })),
+				c: () => cursor && copied(stackText(model, boxes.leaf[cursor])),
 				h: () => cursor && hide(cursor),
 				ContextMenu: menuAtCursor,
 				F10: () => event.shiftKey && menuAtCursor(),

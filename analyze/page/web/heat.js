@@ -31,7 +31,7 @@ export function heatTable({ label, about, corner, columns, rows }) {
 		h("p", { class: "about" }, about),
 		h(
 			"div",
-			{ class: "wide", role: "region", tabindex: 0, "aria-label": label },
+			{ class: "wide heat-box", role: "region", tabindex: 0, "aria-label": label },
 			h(
 				"table",
 				{ class: "heat" },

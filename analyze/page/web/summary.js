@@ -253,15 +253,16 @@ function steps(model, all, say, link, code) {
 
 function errors(model, e, say, link) {
 	const found = [
-		[e.mismatches, "blocks freed by the wrong function"],
-		[e.double_frees, "blocks freed twice"],
-		[e.unknown_blocks, "frees of what was never allocated"],
-		[e.failed, "calls that gave nothing"],
+		[e.mismatches, "block", " freed by the wrong function"],
+		[e.double_frees, "block", " freed twice"],
+		[e.unknown_blocks, "free", " of what was never allocated"],
+		[e.failed, "call", " that gave nothing"],
 	].filter(([n]) => n > 0);
+	const words = ([n, noun, what]) => `${count(n)} ${noun}${n === 1 ? "" : "s"}${what}`;
 	if (found.length)
 		say(
 			true,
-			link(viewFor(model, "errors"), found.map(([n, what]) => `${count(n)} ${what}`).join(", ")),
+			link(viewFor(model, "errors"), found.map(words).join(", ")),
 			".",
 		);
 }

@@ -17,15 +17,6 @@ function also(model, { moment }) {
 }
 
 const SINGULAR = { sites: "Site", functions: "Function", lines: "Line", libraries: "Library" };
-const TITLES = {
-	live: "Live at its end",
-	liveBlocks: "Blocks",
-	kept: "Kept",
-	allocated: "Allocated",
-	calls: "Calls",
-	peak: "At its peak",
-};
-
 // What a table shows of its rows at the moment: figures by the row's number `i`.
 class Sheet {
 	fill(now, all, self, total, figures) {
@@ -88,7 +79,7 @@ function groupColumns(model, by, sheet) {
 	});
 	for (const id of also(model, now).filter((each) => each !== chosen.id))
 		columns.push(
-			figure(id, TITLES[id], metric(id).unit, (row) => sheet.figures[id][row.i], {
+			figure(id, metric(id).short, metric(id).unit, (row) => sheet.figures[id][row.i], {
 				...width,
 				hint: metric(id).noun,
 			}),
@@ -291,7 +282,9 @@ function stackColumns(model, sheet) {
 		...also(model, now)
 			.filter((id) => id !== chosen.id)
 			.map((id) =>
-				figure(id, TITLES[id], metric(id).unit, (row) => sheet.figures[id][row.i], { hint: metric(id).noun }),
+				figure(id, metric(id).short, metric(id).unit, (row) => sheet.figures[id][row.i], {
+					hint: metric(id).noun,
+				}),
 			),
 		{
 			id: "verdict",

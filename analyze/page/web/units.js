@@ -91,25 +91,51 @@ function sign(n) {
 	return n < 0 ? "-" : "";
 }
 
-// What the metrics are, in the order of the menu. `unit` says how their figures read.
+// What the metrics are, in the order of the menu. `unit` says how their figures read; those that stand beside others in
+// tables have a short name.
 export const METRICS = [
-	{ id: "peak", title: "Peak in the range", unit: bytes, noun: "bytes live at the range's highest moment" },
-	{ id: "live", title: "Live at its end", unit: bytes, noun: "bytes live at the range's end" },
+	{
+		id: "peak",
+		title: "Peak in the range",
+		short: "At its peak",
+		unit: bytes,
+		noun: "bytes live at the range's highest moment",
+	},
+	{
+		id: "live",
+		title: "Live at its end",
+		short: "Live at its end",
+		unit: bytes,
+		noun: "bytes live at the range's end",
+	},
 	{
 		id: "kept",
 		title: "Allocated in it, still live at its end",
+		short: "Kept",
 		unit: bytes,
 		noun: "bytes allocated in the range and live at its end",
 	},
-	{ id: "allocated", title: "Allocated in it", unit: bytes, noun: "bytes allocated in the range" },
-	{ id: "calls", title: "Calls in it", unit: count, noun: "calls in the range" },
+	{
+		id: "allocated",
+		title: "Allocated in it",
+		short: "Allocated",
+		unit: bytes,
+		noun: "bytes allocated in the range",
+	},
+	{ id: "calls", title: "Calls in it", short: "Calls", unit: count, noun: "calls in the range" },
 	{
 		id: "peakBlocks",
 		title: "Blocks at the peak",
 		unit: count,
 		noun: "blocks live at the range's highest moment",
 	},
-	{ id: "liveBlocks", title: "Blocks live at its end", unit: count, noun: "blocks live at the range's end" },
+	{
+		id: "liveBlocks",
+		title: "Blocks live at its end",
+		short: "Blocks",
+		unit: count,
+		noun: "blocks live at the range's end",
+	},
 	{
 		id: "keptBlocks",
 		title: "Blocks of it, still live",
