@@ -156,6 +156,8 @@ class Page:
 
 def gui_row(workload, folder):
     path = viewer.record(workload, folder)
+    if not path:
+        return ["–"] * 4
     loading = viewer.load(path)
     return [f"{os.path.getsize(path) / MIB:.2f}", f"{loading.seconds:.1f}", f"{loading.cpu:.1f}", f"{loading.mib:.0f}"]
 

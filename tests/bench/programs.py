@@ -18,7 +18,8 @@ let size = 0;
 for (let i = 0; i < 5; i++) size += JSON.parse(JSON.stringify(rows)).length;
 console.log(size, require("zlib").gzipSync(JSON.stringify(rows)).length);
 """
-SQL = """create table t as select i as a, md5(i::text) as b from generate_series(1, %d) i;
+SQL = """drop table if exists t;
+create table t as select i as a, md5(i::text) as b from generate_series(1, %d) i;
 create index on t(b);
 select left(b, 2) k, count(*), max(length(b)) from t group by 1 order by 2 desc limit 5;
 select count(*) from t x join t y using (b);

@@ -2,6 +2,7 @@
 """heaptrack_gui, the viewer that the page is compared with: a recording, its loading time and memory."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -27,13 +28,13 @@ def there():
 
 
 def record(workload, folder):
-    """heaptrack's recording of a program; its path."""
+    """heaptrack's recording of a program: its path, or None if there is none."""
     place = os.path.join(folder, "heaptrack")
     with open(workload.stdin, encoding="utf-8") as stdin:
-        subprocess.run([*getattr(workload, "drop", ()), "heaptrack", "--record-only", "-o", place, *workload.argv],
-                       stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=workload.cwd,
-                       env=workload.environment())
-    return next(place + end for end in (".zst", ".gz", "") if os.path.exists(place + end))
+        subprocess.run([*getattr(workload, "drop", ()), "heaptrack", "-o", place, shutil.which(workload.argv[0]),
+                        *workload.argv[1:]], stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       cwd=workload.cwd, env=workload.environment())
+    return next((place + end for end in (".zst", ".gz") if os.path.exists(place + end)), None)
 
 
 def cpu_of(pid):
