@@ -310,7 +310,7 @@ class Tests:
     def test_inverted(self):
         """From an allocating function the largest callers lead to where a stack begins, however deep it is."""
         self.browser.shape()
-        self.open(view="flame", inverted=True, metric="allocated")
+        self.open(view="flame", inverted=True, fold=False, metric="allocated")
         self.browser.run("document.querySelector('#panel [role=tree]').focus()")
         depth = self.browser.model("depth.reduce((most, n) => Math.max(most, n))")
         self.browser.keys(*[Keys.ARROW_DOWN] * (depth + 2))
