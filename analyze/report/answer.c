@@ -190,6 +190,7 @@ void answer_indent(struct answer *answer, int column)
 
 void answer_left_out(struct answer *answer, uint64_t rows)
 {
+	assert(answer->failed || answer->last->last_table);
 	if (!answer->failed)
 		answer->last->last_table->left_out = rows;
 }

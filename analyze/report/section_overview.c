@@ -310,7 +310,7 @@ static void write_brief(struct report *r)
 	answer_fact(r->answer, "end_blocks", NULL, ANSWER_COUNT, t.end_blocks);
 	answer_fact(r->answer, "bytes", NULL, ANSWER_BYTES, t.bytes);
 	answer_fact(r->answer, "calls", NULL, ANSWER_COUNT, t.calls);
-	if (report_groups(r, r->profile, &groups, BY_SITE, ORDER_THEN)) {
+	if (t.then_bytes && report_groups(r, r->profile, &groups, BY_SITE, ORDER_THEN)) {
 		write_largest(r, &groups, "peak_sites", "What holds the peak", ORDER_THEN, t.then_bytes);
 		answer_left_out(r->answer, 0); /* the lines shall be few */
 		groups_finish(&groups);
