@@ -9,7 +9,7 @@
 
 #include "array.h"
 
-enum { LENGTH_SIZE = 4 };
+enum { LENGTH_SIZE = 4, NUMBER_SIZE = 10 };
 
 void columns_finish(struct columns *c)
 {
@@ -50,12 +50,15 @@ void columns_end(struct columns *c)
 
 void columns_number(struct columns *c, uint64_t n)
 {
-	uint8_t bytes[10];
-	size_t size = 0;
+	if (c->failed)
+		return;
+	if (!array_reserve(&c->bytes, c->n + NUMBER_SIZE, &c->room, 1)) {
+		c->failed = true;
+		return;
+	}
 	for (; n >= 0x80; n >>= 7)
-		bytes[size++] = (uint8_t)(n | 0x80);
-	bytes[size++] = (uint8_t)n;
-	columns_bytes(c, bytes, size);
+		c->bytes[c->n++] = (uint8_t)(n | 0x80);
+	c->bytes[c->n++] = (uint8_t)n;
 }
 
 void columns_signed(struct columns *c, uint64_t n)

@@ -583,6 +583,7 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 	if (!end_slice(f))
 		return MST_ERR_NOMEM;
 	crossings_sort(&f->crossings);
+	flow_sums_finish(&f->sums);
 	return 0;
 }
 
