@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What nodes are besides what comes and goes in time: sizes, lifetimes, reallocs, threads, the verdict. And threads. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "group_lives.h"
 #include "parts.h"
@@ -141,22 +142,13 @@ static int compare_levels(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static int64_t highest_level(const int64_t *series, uint32_t n)
-{
-	int64_t highest = 0;
-	for (uint32_t i = 0; i < n; i++)
-		highest = series[i] > highest ? series[i] : highest;
-	return highest;
-}
-
 /* Judging takes time: only nodes whose highest level is at least this are. INT64_MAX: no memory. */
-static int64_t find_least(const int64_t *series, uint32_t n_nodes, uint32_t buckets)
+static int64_t find_least(const int64_t *highest, uint32_t n_nodes)
 {
 	int64_t *levels = malloc((n_nodes + (size_t)1) * sizeof(*levels)), least = 1;
 	if (!levels)
 		return INT64_MAX;
-	for (uint32_t i = 0; i < n_nodes; i++)
-		levels[i] = highest_level(series + (size_t)i * buckets, buckets);
+	memcpy(levels, highest, n_nodes * sizeof(*levels));
 	if (n_nodes)
 		qsort(levels, n_nodes, sizeof(*levels), compare_levels);
 	if (n_nodes > VERDICTS_MOST && levels[VERDICTS_MOST - 1] > least)
@@ -165,30 +157,75 @@ static int64_t find_least(const int64_t *series, uint32_t n_nodes, uint32_t buck
 	return least;
 }
 
+/* The nodes that are judged. */
+struct judged {
+	uint32_t *nodes; /* [n] */
+	uint32_t n;
+	uint32_t *of_stacks; /* number in `nodes`; MST_NONE: of none */
+	int64_t *series;     /* live bytes at the ends of buckets */
+	uint32_t buckets;
+};
+
+static void judged_finish(struct judged *j)
+{
+	free(j->nodes);
+	free(j->of_stacks);
+	free(j->series);
+}
+
+/* By stack the number of its node among those that are judged. `numbers` is scratch by node. */
+static bool map_stacks(struct judged *j, const struct page_nodes *nodes, uint32_t *numbers)
+{
+	j->of_stacks = malloc((nodes->n_stacks + (size_t)1) * sizeof(*j->of_stacks));
+	memset(numbers, 0xff, nodes->n * sizeof(*numbers));
+	for (uint32_t i = 0; i < j->n; i++)
+		numbers[j->nodes[i]] = i;
+	for (uint32_t i = 0; j->of_stacks && i < nodes->n_stacks; i++)
+		j->of_stacks[i] = nodes->of_stacks[i] == MST_NONE ? MST_NONE : numbers[nodes->of_stacks[i]];
+	return j->of_stacks;
+}
+
+/* Chooses the nodes with the highest levels and follows them. False: no memory. */
+static bool judged_choose(struct judged *j, const struct parts *p)
+{
+	const struct page_nodes *nodes = &p->nodes;
+	const struct timeline *timeline = p->report->timeline;
+	int64_t *highest = malloc((nodes->n + (size_t)1) * sizeof(*highest));
+	uint32_t *numbers = malloc((nodes->n + (size_t)1) * sizeof(*numbers));
+	j->nodes = malloc((nodes->n + (size_t)1) * sizeof(*j->nodes));
+	bool fine = highest && numbers && j->nodes &&
+		    timeline_highest(timeline, nodes->of_stacks, nodes->n_stacks, nodes->n, highest);
+	const int64_t least = fine ? find_least(highest, nodes->n) : INT64_MAX;
+	for (uint32_t i = 0; fine && i < nodes->n; i++) {
+		if (nodes->items[i].frame != MST_NONE && highest[i] >= least)
+			j->nodes[j->n++] = i;
+	}
+	timeline_points(timeline, &j->buckets);
+	fine = fine && least != INT64_MAX && map_stacks(j, nodes, numbers) &&
+	       (j->series = malloc(((size_t)j->n * j->buckets + 1) * sizeof(*j->series)));
+	if (fine)
+		timeline_follow(timeline, j->of_stacks, nodes->n_stacks, j->n, j->series);
+	free(highest);
+	free(numbers);
+	return fine;
+}
+
 static bool judge(struct facts *f)
 {
 	const struct parts *p = f->parts;
-	const struct page_nodes *nodes = &p->nodes;
 	struct group *groups = find_groups(p);
-	uint32_t buckets;
-	timeline_points(p->report->timeline, &buckets);
-	int64_t *series = malloc(((size_t)nodes->n * buckets + 1) * sizeof(*series)), least = INT64_MAX;
-	f->verdicts = calloc(nodes->n + (size_t)1, 1);
-	if (groups && series && f->verdicts) {
-		timeline_follow(p->report->timeline, nodes->of_stacks, nodes->n_stacks, nodes->n, series);
-		least = find_least(series, nodes->n, buckets);
-	}
-	bool fine = least != INT64_MAX;
-	for (uint32_t i = 0; fine && i < nodes->n; i++) {
-		const int64_t *levels = series + (size_t)i * buckets;
+	struct judged judged = { 0 };
+	f->verdicts = calloc(p->nodes.n + (size_t)1, 1);
+	bool fine = groups && f->verdicts && judged_choose(&judged, p);
+	for (uint32_t i = 0; fine && i < judged.n; i++) {
+		const uint32_t node = judged.nodes[i];
 		struct judgement judgement;
-		if (nodes->items[i].frame == MST_NONE || highest_level(levels, buckets) < least)
-			continue;
-		fine = trends_judge_series(p->report, &groups[i], levels, &judgement);
-		f->verdicts[i] = (uint8_t)judgement.verdict;
+		fine = trends_judge_series(p->report, &groups[node],
+					   judged.series + (size_t)i * judged.buckets, &judgement);
+		f->verdicts[node] = (uint8_t)judgement.verdict;
 	}
 	free(groups);
-	free(series);
+	judged_finish(&judged);
 	return fine;
 }
 

@@ -302,6 +302,37 @@ uint64_t timeline_begins_ns(const struct timeline *t, uint32_t bucket)
 	return t->begin_ns + bucket * t->span_ns;
 }
 
+static uint32_t group_at(const struct timeline *t, size_t change, const uint32_t *group_of, uint32_t n_stacks)
+{
+	const uint32_t stack = t->changes[change].stack;
+	return stack < n_stacks ? group_of[stack] : MST_NONE;
+}
+
+bool timeline_highest(const struct timeline *t, const uint32_t *group_of, uint32_t n_stacks,
+		      uint32_t n_groups, int64_t *highest)
+{
+	int64_t *levels = calloc(n_groups + (size_t)1, sizeof(*levels));
+	size_t begin = 0;
+	memset(highest, 0, n_groups * sizeof(*highest));
+	for (uint32_t bucket = 0; levels && bucket < t->n_buckets; bucket++) {
+		const size_t end = t->ends[bucket] > begin ? t->ends[bucket] : begin;
+		for (size_t i = begin; i < end; i++) {
+			const uint32_t group = group_at(t, i, group_of, n_stacks);
+			if (group != MST_NONE)
+				levels[group] += (int64_t)t->changes[i].bytes;
+		}
+		for (size_t i = begin; i < end; i++) {
+			const uint32_t group = group_at(t, i, group_of, n_stacks);
+			if (group != MST_NONE && levels[group] > highest[group])
+				highest[group] = levels[group];
+		}
+		begin = end;
+	}
+	const bool fine = levels;
+	free(levels);
+	return fine;
+}
+
 void timeline_follow(const struct timeline *t, const uint32_t *group_of, uint32_t n_stacks, uint32_t n_groups,
 		     int64_t *series)
 {
@@ -310,11 +341,10 @@ void timeline_follow(const struct timeline *t, const uint32_t *group_of, uint32_
 	memset(series, 0, (size_t)n_groups * n * sizeof(*series));
 	for (uint32_t bucket = 0; bucket < n; bucket++) {
 		for (; i < t->ends[bucket]; i++) {
-			const struct change *c = &t->changes[i];
-			const uint32_t group = c->stack < n_stacks ? group_of[c->stack] : MST_NONE;
+			const uint32_t group = group_at(t, i, group_of, n_stacks);
 			assert(group == MST_NONE || group < n_groups);
 			if (group != MST_NONE)
-				series[(size_t)group * n + bucket] += (int64_t)c->bytes;
+				series[(size_t)group * n + bucket] += (int64_t)t->changes[i].bytes;
 		}
 	}
 	for (uint32_t g = 0; g < n_groups; g++) {

@@ -39,4 +39,8 @@ uint64_t timeline_begins_ns(const struct timeline *timeline, uint32_t bucket);
 void timeline_follow(const struct timeline *timeline, const uint32_t *group_of, uint32_t n_stacks,
 		     uint32_t n_groups, int64_t *series);
 
+/* Of each group no more than the highest of these, at least 0. False: no memory. */
+bool timeline_highest(const struct timeline *timeline, const uint32_t *group_of, uint32_t n_stacks,
+		      uint32_t n_groups, int64_t *highest);
+
 #endif
