@@ -98,7 +98,7 @@ void chunk_reset(struct chunk *chunk)
 	chunk->n_records = chunk->n_tokens = 0;
 	chunk->stamps.record = chunk->stamps.run = 0;
 	chunk->pairs = 0;
-	chunk->null_frees = 0;
+	chunk->null_frees = chunk->temporary = 0;
 	chunk->address_last = 0;
 	chunk->stamps.first_time = chunk->stamps.last_time;
 	chunk->counts.first = chunk->counts.last;

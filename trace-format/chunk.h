@@ -59,6 +59,7 @@ struct chunk {
 	} counts;
 	uint32_t pairs; /* calls that have two records; 2 * pairs <= n_records */
 	uint64_t null_frees;
+	uint64_t temporary; /* blocks; <= n_records */
 	uint64_t address_last;
 	uint64_t sp_calls; /* calls that the column of SP changes knows of; <= chunk_events() */
 	struct chunk_columns columns;

@@ -143,7 +143,7 @@ bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 {
 	const uint8_t *f = d->fields;
 
-	if (d->fields_size < FIELDS_EVENTS)
+	if (d->fields_size < (d->before.temporary ? FIELDS_EVENTS_TEMPORARY : FIELDS_EVENTS))
 		return false;
 	chunk->first_record = wire_u64(f);
 	chunk->first_alloc = wire_u64(f + 8);
@@ -155,6 +155,7 @@ bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 	chunk->sums = sums_unpack(f + EVENTS_SUMS_AT);
 	chunk->first_count = d->before.counted ? wire_u64(f + EVENTS_COUNTS_AT) : 0;
 	chunk->last_count = d->before.counted ? wire_u64(f + EVENTS_COUNTS_AT + 8) : 0;
+	chunk->temporary = d->before.temporary ? wire_u64(f + EVENTS_TEMPORARY_AT) : 0;
 	return true;
 }
 
@@ -166,6 +167,7 @@ static int read_fields(struct decode *d, struct decode_result *result)
 	DAMAGED_IF(chunk->n_records > MST_MAX_CHUNK_RECORDS || chunk->n_tokens > MST_MAX_TOKENS ||
 			   (chunk->n_tokens > chunk->n_records && !chunk->initial),
 		   "an EVENTS unit is larger than the format allows");
+	DAMAGED_IF(chunk->temporary > chunk->n_records, "more blocks are temporary than there are records");
 	DAMAGED_IF(chunk->last_time < chunk->first_time, "the last stamp is before the first one");
 	DAMAGED_IF(chunk->last_count < chunk->first_count || chunk->last_count > INT64_MAX,
 		   "the count of instructions goes back");

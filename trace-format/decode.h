@@ -43,6 +43,7 @@ struct decode_result {
 struct decode_before {
 	uint32_t n_kinds, n_threads; /* defined */
 	bool counted;                /* FILE promises instruction counts */
+	bool temporary;              /* FILE promises counts of temporary blocks */
 	bool has_initial_state;      /* the first chunks may have that flag */
 };
 

@@ -242,6 +242,7 @@ static int read_chunk(struct mst_reader *r, struct ahead_chunk *ahead)
 	d->before.n_threads = r->defs.threads.n;
 	d->before.has_initial_state = r->file.info.initial_state;
 	d->before.counted = r->file.info.instructions;
+	d->before.temporary = r->file.info.temporary;
 	d->wanted = r->ahead.wanted;
 	d->check = 0;
 	ahead->whole = decodes_ahead(r);
@@ -627,6 +628,7 @@ static void read_features(struct mst_reader *r, uint64_t features)
 	r->file.info.exact = features & FEATURE_EXACT;
 	r->file.info.pages = features & FEATURE_PAGES;
 	r->file.info.free_functions = features & FEATURE_FREE_FUNCTIONS;
+	r->file.info.temporary = features & FEATURE_TEMPORARY;
 }
 
 /* The whole file is refused, so the problem names no place in it. */

@@ -48,6 +48,7 @@ enum file_feature {
 	FEATURE_STACKS = 8,          /* stack depths are recorded */
 	FEATURE_FREE_FUNCTIONS = 32, /* a FREE record is of the function that belongs to the block */
 	FEATURE_EXACT = 16,          /* blocks, stacks and counts are those that Massif would have seen */
+	FEATURE_TEMPORARY = 64,      /* chunks count temporary blocks */
 };
 
 /* Where a FILE unit's fields have the bits that a reader must know, and those that it may ignore. */
@@ -121,6 +122,7 @@ static inline bool events_narrow(uint32_t n_tokens)
 /* Fixed part of the fields of the units that have one. */
 #define FIELDS_FILE 64u
 #define FIELDS_EVENTS 160u
+#define FIELDS_EVENTS_TEMPORARY 168u /* with FEATURE_TEMPORARY */
 #define FIELDS_END 64u
 #define FIELDS_NAMES 12u
 #define FIELDS_KEYFRAME 136u
@@ -128,11 +130,12 @@ static inline bool events_narrow(uint32_t n_tokens)
 #define FIELDS_THREAD_NAMES 4u
 #define FIELDS_MARKS 4u
 
-/* Where a chunk's fields have the check of its columns as they are stored, its flags, sums and counts. */
+/* Where a chunk's fields have the check of its columns as they are stored, its flags, sums, counts and temporary blocks. */
 #define EVENTS_CHECK_AT 40u
 #define EVENTS_FLAGS_AT 44u
 #define EVENTS_SUMS_AT 48u
 #define EVENTS_COUNTS_AT 144u /* of instructions: at the first and the last call */
+#define EVENTS_TEMPORARY_AT 160u
 
 enum events_flag {
 	EVENTS_INITIAL_STATE = 1, /* it says what was live when the trace begins */

@@ -15,6 +15,7 @@
 #define MOST_RECORDS 262144u   /* without an option; four times as many save 9 % of a recompressed trace */
 #define MIN_RECORDS 2u         /* a pair is never split */
 #define PENDING_MAX (1u << 17) /* definitions kept back at most */
+#define ORDINAL_BITS 39u
 
 /* ---- life ---- */
 
@@ -39,6 +40,7 @@ int writer_alloc(struct mst_writer **writer, int fd, int level)
 		return MST_ERR_NOMEM;
 	w->output.fd = fd;
 	w->output.prefix_fd = -1;
+	w->latest = LATEST_EMPTY;
 	w->level = level ? level : DEFAULT_LEVEL;
 	if ((err = set_zstd(w))) {
 		mst_writer_destroy(w);
@@ -65,7 +67,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	w->counted = info->instructions;
 	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
 		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0) |
-		      (info->free_functions ? FEATURE_FREE_FUNCTIONS : 0);
+		      (info->free_functions ? FEATURE_FREE_FUNCTIONS : 0) |
+		      (options->identity ? FEATURE_TEMPORARY : 0);
 	/* Later the bit could not be set. */
 	if (options->stream)
 		w->features |= FEATURE_NAMES;
@@ -122,6 +125,7 @@ void mst_writer_destroy(struct mst_writer *w)
 	ZSTD_freeCCtx(w->zstd);
 	defs_finish(&w->defs);
 	chunk_finish(&w->chunk);
+	latest_finish(&w->latest);
 	keyframes_finish(&w->keyframes);
 	name_packer_destroy(w->names);
 	free(w->output.units);
@@ -319,6 +323,8 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 		err = w->error = writer_definitions(w);
 	if (err)
 		return err;
+	if (!latest_switch(&w->latest, w->now.thread))
+		return w->error = MST_ERR_NOMEM;
 	if (w->counted)
 		chunk_count(&w->chunk, w->now.instructions);
 	chunk_note(&w->chunk, w->now.time, w->now.thread);
@@ -345,6 +351,14 @@ static inline int add(struct mst_writer *w, uint32_t kind, enum mst_role role)
 	return err;
 }
 
+/* Of a block, for as long as its thread allocates no other. LATEST_NONE: it is unknown, or was not allocated by a call. */
+static inline uint64_t block_id(const struct mst_writer *w, uint32_t kind, uint64_t ordinal)
+{
+	return !w->identity || w->initial.is_open || ordinal >= (uint64_t)1 << ORDINAL_BITS
+		       ? LATEST_NONE
+		       : (uint64_t)kind << ORDINAL_BITS | ordinal;
+}
+
 static inline int add_block(struct mst_writer *w, uint32_t kind, enum mst_role role, uint64_t ordinal)
 {
 	const int err = add(w, kind, role);
@@ -353,6 +367,13 @@ static inline int add_block(struct mst_writer *w, uint32_t kind, enum mst_role r
 	if (!err && w->identity)
 		chunk_add_identity(&w->chunk, kind, role, ordinal);
 	return err;
+}
+
+/* The same, and the block is gone for good. */
+static inline int add_freed(struct mst_writer *w, uint32_t kind, enum mst_role role, uint64_t ordinal)
+{
+	w->chunk.temporary += latest_take(&w->latest, block_id(w, kind, ordinal));
+	return add_block(w, kind, role, ordinal);
 }
 
 static inline int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *ordinal)
@@ -366,16 +387,20 @@ static inline int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *ordin
 
 int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *ordinal)
 {
-	const int err = begin(w, 1, is_kind(w, kind));
+	int err = begin(w, 1, is_kind(w, kind));
 
-	return err ? err : add_alloc(w, kind, ordinal);
+	if (!err)
+		err = add_alloc(w, kind, ordinal);
+	if (!err)
+		latest_set(&w->latest, block_id(w, kind, *ordinal));
+	return err;
 }
 
 int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t ordinal)
 {
 	const int err = begin(w, 1, is_block(w, kind, ordinal));
 
-	return err ? err : add_block(w, kind, MST_FREE, ordinal);
+	return err ? err : add_freed(w, kind, MST_FREE, ordinal);
 }
 
 int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t ordinal, uint32_t call)
@@ -383,7 +408,7 @@ int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t ordinal, ui
 	int err = begin(w, 2, is_block(w, kind, ordinal) && is_call(w, call));
 
 	if (!err)
-		err = add_block(w, kind, MST_OUT, ordinal);
+		err = add_freed(w, kind, MST_OUT, ordinal);
 	return err ? err : add(w, call, MST_CALL);
 }
 
@@ -394,7 +419,17 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordi
 
 	if (!err)
 		err = add_block(w, old_kind, MST_OUT, old_ordinal);
-	return err ? err : add_alloc(w, kind, ordinal);
+	if (!err) {
+		latest_take(&w->latest, block_id(w, old_kind, old_ordinal));
+		mst_writer_left_out(w);
+		err = add_alloc(w, kind, ordinal);
+	}
+	return err;
+}
+
+void mst_writer_left_out(struct mst_writer *w)
+{
+	latest_set(&w->latest, LATEST_NONE);
 }
 
 int mst_writer_call(struct mst_writer *w, uint32_t kind)

@@ -9,6 +9,7 @@
 #include "chunk.h"
 #include "defs.h"
 #include "keyframe.h"
+#include "latest.h"
 #include "mst_writer.h"
 #include "unit.h"
 
@@ -92,8 +93,9 @@ struct mst_writer {
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_append() */
 	struct chunk chunk;
-	uint32_t limit; /* records of the present chunk, at most; <= chunk.capacity */
-	uint32_t due;   /* records of the chunk before something else is due, see begin_slowly(); <= limit */
+	uint32_t limit;       /* records of the present chunk, at most; <= chunk.capacity */
+	struct latest latest; /* the last block of each thread, see block_id(), unless a realloc gave it */
+	uint32_t due; /* records of the chunk before something else is due, see begin_slowly(); <= limit */
 	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
 	bool steady_texts;         /* of names, see mst_writer_steady_texts() */

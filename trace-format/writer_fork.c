@@ -57,6 +57,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->output.context = parent->output.context;
 	if ((err = find_prefix(&w->output, &parent->output)) || (err = defs_copy(&w->defs, &parent->defs)) ||
 	    (err = chunk_copy(&w->chunk, &parent->chunk)) ||
+	    (err = latest_copy(&w->latest, &parent->latest) ? 0 : MST_ERR_NOMEM) ||
 	    (err = keyframes_copy(&w->keyframes, &parent->keyframes)) ||
 	    (err = copy_units(&w->output, &parent->output))) {
 		mst_writer_destroy(w);

@@ -143,6 +143,8 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u64(&w->fields, chunk->counts.first);
 	bytes_u64(&w->fields, chunk->counts.last);
 	assert(w->fields.failed || w->fields.size == FIELDS_EVENTS);
+	if (w->features & FEATURE_TEMPORARY)
+		bytes_u64(&w->fields, chunk->temporary);
 
 	chunk_pack(chunk, &w->columns[COLUMN_RECORDS], &w->columns[COLUMN_TOKENS],
 		   &w->columns[COLUMN_COUNTS]);

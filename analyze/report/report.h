@@ -41,7 +41,7 @@ enum report_need {
 	WANTS_LIVES = 16,      /* if the trace isn't large */
 };
 
-/* Most events of a trace of which WANTS_LIVES, or the overview for NEEDS_TEMPORARIES, reads each record. */
+/* Most events of a trace of which WANTS_LIVES, or NEEDS_TEMPORARIES where chunks don't count them, reads each record. */
 enum { REPORT_SMALL = 4000000, REPORT_MIDDLING = 250000000 };
 
 struct report_query {
@@ -90,6 +90,8 @@ struct report {
 	uint32_t n_threads;        /* of a filtered trace, all that the program had; 0: those of the trace */
 	bool once;                 /* the input cannot be read a second time */
 	uint64_t begin_ns, end_ns; /* of the times in the trace */
+
+	unsigned needs; /* enum report_need: of the sections, as far as the trace's size allows */
 
 	struct answer *answer;
 	bool no_memory;

@@ -205,7 +205,10 @@ static int write_left_out(struct rewrite *w, const struct mst_event *e, uint32_t
 
 		err = mst_writer_kind(w->remapper.writer, &kind, &w->left_out[old]);
 	}
-	return err ? err : mst_writer_call(w->remapper.writer, w->left_out[old]);
+	if (!err)
+		err = mst_writer_call(w->remapper.writer, w->left_out[old]);
+	mst_writer_left_out(w->remapper.writer);
+	return err;
 }
 
 static int write_event(struct rewrite *w, const struct mst_event *e)

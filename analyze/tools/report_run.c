@@ -22,9 +22,10 @@ enum { ANY_LIVES = NEEDS_LIVES | WANTS_LIVES };
 
 /* ---- The pass ---- */
 
-static unsigned needs_of(const struct report_command *command, const struct extent *extent,
-			 const struct page_run *page)
+static unsigned needs_of(const struct report_command *command, const struct tool_trace *trace,
+			 const struct extent *extent, const struct page_run *page)
 {
+	const bool counted = mst_reader_info(trace->reader)->temporary;
 	unsigned needs = page ? page_run_needs(page) : 0;
 	if (command->query.by_given && command->query.by == BY_THREAD)
 		needs |= NEEDS_THREADS;
@@ -34,7 +35,7 @@ static unsigned needs_of(const struct report_command *command, const struct exte
 		needs |= NEEDS_LIVES;
 	if (extent->events > REPORT_SMALL)
 		needs &= ~(unsigned)WANTS_LIVES;
-	if (needs & ANY_LIVES || extent->events > REPORT_MIDDLING)
+	if (needs & ANY_LIVES || (extent->events > REPORT_MIDDLING && !counted))
 		needs &= ~(unsigned)NEEDS_TEMPORARIES;
 	return needs;
 }
@@ -104,7 +105,8 @@ static bool add_records(struct pass *pass, struct report *r, unsigned needs)
 	    (!(r->lives = lives_create(r->query->allowed)) || !add(pass, lives_observer(r->lives))))
 		return false;
 	if (needs & NEEDS_TEMPORARIES &&
-	    (!(r->temporaries = temporaries_create()) || !add(pass, temporaries_observer(r->temporaries))))
+	    (!(r->temporaries = temporaries_create(mst_reader_info(r->reader))) ||
+	     !add(pass, temporaries_observer(r->temporaries))))
 		return false;
 	if (needs & NEEDS_MISTAKES &&
 	    (!(r->mistakes = mistakes_create()) || !add(pass, mistakes_observer(r->mistakes))))
@@ -125,8 +127,9 @@ static bool add_timelines(struct pass *pass, struct report *r, unsigned needs)
 }
 
 /* False: no memory. */
-static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
+static bool add_observers(struct pass *pass, struct report *r)
 {
+	const unsigned needs = r->needs;
 	pass->at = (struct profile_query){
 		.at = r->query->at,
 		.until = PROFILE_NO_TIME,
@@ -234,8 +237,8 @@ static bool settle_marks(const struct tool *tool, const struct tool_trace *trace
 }
 
 /*
- * Answers with what `trace` has, which is filtered if the report's answer says so; `extent` is that of all blocks, which
- * decides what is looked at. Returns a tool_status.
+ * Answers with what `trace` has, which is filtered if the report's answer says so; `extent` is that of all blocks.
+ * Returns a tool_status.
  */
 static int answer_all(const struct report_command *command, const struct tool_trace *trace,
 		      const struct extent *extent, struct page_run *page, struct report *r)
@@ -259,7 +262,7 @@ static int answer_all(const struct report_command *command, const struct tool_tr
 	r->calls = r->symbolizer ? call_sites_create(r->symbolizer) : NULL;
 	if (page)
 		page_run_read(page, trace);
-	if (r->calls && add_observers(&pass, r, needs_of(command, extent, page)))
+	if (r->calls && add_observers(&pass, r))
 		status = answer_questions(command, trace, &pass, r);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
@@ -286,8 +289,7 @@ static int answer_filtered(const struct report_command *command, const struct to
 	const struct filtered_trace_job job = {
 		.query = &command->filter.query,
 		.until_ms = report_command_filters_times(command) ? command->query.until_ms : UINT64_MAX,
-		.left_out =
-			needs_of(command, extent, page) & (ANY_LIVES | NEEDS_TEMPORARIES | NEEDS_TURNOVER),
+		.left_out = r->needs & (ANY_LIVES | NEEDS_TEMPORARIES | NEEDS_TURNOVER),
 	};
 	struct filtered_trace filtered;
 	r->reader = trace->reader;
@@ -366,6 +368,7 @@ static int answer(const struct report_command *command, const struct tool_trace 
 	struct report r = { .query = &command->query, .answer = &answer };
 	const struct extent extent = extent_measure(trace);
 	const bool marks = command->query.from_mark || command->query.until_mark;
+	r.needs = needs_of(command, trace, &extent, page);
 	if (command->filter.n_words == 0)
 		return answer_all(command, trace, &extent, page, &r);
 	return marks && report_command_filters_times(command)

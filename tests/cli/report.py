@@ -14,8 +14,10 @@ import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import zlib
 from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
@@ -159,8 +161,22 @@ class Tests:
         subprocess.run([self.build.file("tests/tools/script2trace"), script, trace], check=True)
         return trace
 
+    def uncounted(self, trace):
+        """A copy whose FILE unit doesn't say that chunks count temporary blocks (FORMAT.md, section 4)."""
+        with open(trace, "rb") as file:
+            data = bytearray(file.read())
+        features, size = 8 + 16 + 40, struct.unpack_from("<I", data, 4)[0]
+        assert data[features] & 64, trace
+        data[features] &= ~64
+        data[4 + size:8 + size] = struct.pack("<I", zlib.crc32(data[8:4 + size]))
+        copy = os.path.join(self.folder, "uncounted.zst")
+        with open(copy, "wb") as file:
+            file.write(data)
+        return copy
+
     def test_temporary_share(self):
-        """The overview counts what churn counts; what came before a cut trace's beginning isn't temporary."""
+        """The overview counts what churn counts, with and without the counts of chunks, and filtered; what came before
+        a cut trace's beginning isn't temporary."""
         cut = os.path.join(self.folder, "cut.zst")
         whole = self.scripted("stack 0 0x1000\ntime 1000000\nalloc 0 malloc 0 100\nalloc 1 malloc 0 100\ntime 5000000\n"
                               "free 1\nalloc 2 malloc 0 50\nfree 2\nalloc 3 malloc 0 50\nfree 0\nend 9000000\n")
@@ -169,6 +185,10 @@ class Tests:
         for trace, expected in ((whole, 2), (cut, 1), (self.python, None), (self.trace, None)):
             counts = [self.answer(section, trace)[section]["temporary"] for section in ("overview", "churn")]
             assert counts[0] == counts[1] and expected in (counts[0], None), (trace, counts)
+            few = [self.answer(section, "--size=-60", trace)[section]["temporary"] for section in ("overview", "churn")]
+            assert few[0] == few[1], (trace, few)
+            older = self.uncounted(trace)
+            assert self.ask(trace) == self.ask(older).replace("uncounted", os.path.basename(trace)[:-4]), trace
 
     def test_stack(self):
         """The life of one stack has the figures that the tables have."""

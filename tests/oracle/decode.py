@@ -13,7 +13,7 @@ import zlib
 
 from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MARKS, MASK,
                            MEMORY, MODULES, NAMES, OUT, STACKS, THREAD_NAMES, THREADS, Live, Memory, Names, Problem,
-                           Sums, check_index, definitions, need, signed)
+                           Sums, Temporary, check_index, definitions, need, signed)
 
 USABLE = 4
 FIELDS = {FILE: 64, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 160, KEYFRAME: 136, INDEX: 4, END: 64,
@@ -151,6 +151,7 @@ class Decoder:
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = self.count = self.stepped = 0
         self.names, self.live, self.identity, self.memory = Names(), Live(self.kinds), Identity(), Memory()
+        self.temporary = Temporary()
 
     def take(self, n):
         need(self.at + n <= len(self.data), "the file ends inside a unit", "truncated")
@@ -192,6 +193,7 @@ class Decoder:
         need(self.begin << shift <= MASK, "the beginning")
         self.has_initial = self.in_initial = features >> 1 & 1
         self.counted = recorded >> 1 & 1
+        self.counts_temporary = recorded >> 6 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
                + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (recorded >> 3 & 1)
@@ -301,9 +303,15 @@ class Decoder:
         fresh = itertools.count()
         return [token - 1 if token else next(fresh) for token in numbers]
 
+    def temporary_of(self, fields):
+        """What a chunk says of temporary blocks (§9)."""
+        need(not self.counts_temporary or len(fields) >= 168, "fields are missing")
+        return struct.unpack_from("<Q", fields, 160)[0] if self.counts_temporary else 0
+
     def events(self, fields, column):
         first, first_alloc, time, last, n, s, _, flags, *stated = struct.unpack_from("<4QIIII12Q", fields)
         initial = self.has_initial and flags & 1
+        temporary = self.temporary_of(fields)
         need(n <= LIMIT["records"] and (s <= n or initial) and s <= LIMIT["tokens"], "a chunk's size", "limit")
         need(not initial or (self.in_initial and last <= self.begin), "an initial state of later, or in the midst")
         self.time = max(self.time, self.begin) if not initial else self.time
@@ -323,7 +331,8 @@ class Decoder:
         need((not n or (runs and runs[0][0] == 0)) and all(t < len(self.threads) for _, t in runs), "the runs")
         yield (f"chunk first={first} alloc={first_alloc} records={n} tokens={s} kinds={len(self.kinds)} stacks="
                f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}" +
-               " initial" * initial)
+               " initial" * initial +
+               (f" temporary={temporary}" if self.counts_temporary else ""))
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         need(not initial or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in tokens)),
              "calls in an initial state")
@@ -332,6 +341,8 @@ class Decoder:
         olds = self.identity.indices(column, numbers, tokens, first_alloc)
         records = [tokens[token][:2] for token in numbers]
         yield from self.calls(records, stamps, runs, olds, column(8), stated, counts, initial)
+        if self.counts_temporary:
+            self.temporary.check(temporary)
         self.count = counts.finish() if counts else 0
         if counts:
             found, self.stepped = sp_changes(column(9), counts.calls, self.stepped, n)
@@ -368,6 +379,8 @@ class Decoder:
                    f"time={stamps[stamp][1]} thread={runs[run][1]}"
                    + (f" instructions={counts.call(i)}" if counts else "")
                    + (f" address={place:#x}" if paged and place else ""))
+            if not initial:
+                self.temporary.call(role, what, runs[run][1], block, old)
             i += 1 + pair
         sums.check(stated, initial)
 

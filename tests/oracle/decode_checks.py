@@ -60,6 +60,27 @@ class Sums:
         need(mine == [signed(v) if 2 <= i <= 7 else v for i, v in enumerate(stated)], "the sums of a chunk")
 
 
+class Temporary:
+    """The blocks that are freed before the thread that allocated them allocates again (§9)."""
+
+    def __init__(self):
+        self.last, self.count = {}, 0
+
+    def call(self, role, what, thread, block, old):
+        owner = next((t for t, last in self.last.items() if last == old), None) if role in (FREE, OUT) else None
+        if owner is not None:
+            del self.last[owner]
+            self.count += what != ALLOC
+        if (role, what) == (ALLOC, ALLOC):
+            self.last[thread] = block
+        elif what == ALLOC:
+            self.last.pop(thread, None)
+
+    def check(self, stated):
+        need(stated == self.count, "the temporary blocks of a chunk")
+        self.count = 0
+
+
 class Live:
     """The expected key frame: the sums of all chunks so far, and the live blocks (§10)."""
 

@@ -112,9 +112,12 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 	mst_reader_modules(r, &modules);
 	mst_reader_threads(r, &threads);
 	printf("chunk first=%" PRIu64 " alloc=%" PRIu64 " records=%u tokens=%u kinds=%u stacks=%u frames=%u "
-	       "modules=%u threads=%u%s\n",
+	       "modules=%u threads=%u%s",
 	       chunk->first_record, chunk->first_alloc, chunk->n_records, chunk->n_tokens, kinds, stacks,
 	       frames, modules, threads, chunk->initial ? " initial" : "");
+	if (mst_reader_info(r)->temporary)
+		printf(" temporary=%" PRIu64, chunk->temporary);
+	putchar('\n');
 	print_sums(&chunk->sums);
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const struct mst_token *s = &chunk->tokens[i];

@@ -61,7 +61,7 @@ static void sampled_too_coarsely(struct craft *c)
 
 static void compatible_features(struct craft *c)
 {
-	craft_poke(&FIELDS(c, FILE), 40, ~(uint32_t)FEATURE_INSTRUCTIONS);
+	craft_poke(&FIELDS(c, FILE), 40, ~(uint32_t)(FEATURE_INSTRUCTIONS | FEATURE_TEMPORARY));
 }
 
 static void time_unit(struct craft *c)
@@ -572,6 +572,27 @@ static void more_addresses(struct craft *c)
 	SET(COLUMN(c, EVENTS, 6), 0x80, 0x40, 2, 0xff);
 }
 
+static void temporary_without_fields(struct craft *c)
+{
+	craft_poke(&FIELDS(c, FILE), 40, FEATURE_TEMPORARY);
+}
+
+/* As many as there are records. */
+static void all_temporary(struct craft *c)
+{
+	temporary_without_fields(c);
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->parts[i].type == UNIT_EVENTS)
+			bytes_u64(&c->parts[i].fields, 6);
+	}
+}
+
+static void too_many_temporary(struct craft *c)
+{
+	all_temporary(c);
+	craft_poke(&FIELDS(c, EVENTS), EVENTS_TEMPORARY_AT, 7);
+}
+
 static void short_end_fields(struct craft *c)
 {
 	FIELDS(c, END).size -= 4;
@@ -802,6 +823,9 @@ static const struct crafted crafted[] = {
 	{ "no addresses", no_addresses, BAD, "column of addresses", 4 },
 	{ "cut address", cut_address, BAD, "column of addresses", 0 },
 	{ "more addresses", more_addresses, OK, "", 8 },
+	{ "temporary without fields", temporary_without_fields, BAD, "lacks fields", 0 },
+	{ "all are temporary", all_temporary, OK, "", 8 },
+	{ "too many are temporary", too_many_temporary, BAD, "temporary", 0 },
 	{ "short END fields", short_end_fields, BAD, "lacks fields", 8 },
 	{ "END twice", after_end, BAD, "follows the end", 4 },
 	{ "a byte after END", one_byte_after_end, CUT, "inside a unit", 8 },

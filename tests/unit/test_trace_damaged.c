@@ -150,7 +150,7 @@ static void test_holes_and_repeats(void **state)
 	uint8_t *bytes, *damaged;
 
 	(void)state;
-	small_trace(&m, 3);
+	small_trace(&m, 5);
 	bytes = model_bytes(&m, &size);
 	damaged = malloc(2 * size);
 	for (int i = 0; i < 500; i++) {

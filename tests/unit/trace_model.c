@@ -811,6 +811,27 @@ static void check_steps(const struct model *m, struct mst_sp_cursor *cursor, uin
 	}
 }
 
+/* Whether the event frees the last block of a thread, which an allocation gave; by looking at all events before. */
+static bool is_temporary(const struct model *m, const struct mst_event *freed)
+{
+	const struct mst_event *at = freed;
+
+	if (freed->type != MST_EVENT_FREE || freed->old_index == UINT64_MAX)
+		return false;
+	while (at-- > (const struct mst_event *)m->events.items) {
+		if (at->index == freed->old_index)
+			break;
+	}
+	if (at->type != MST_EVENT_ALLOC)
+		return false;
+	for (const struct mst_event *later = at + 1; later < freed; later++) {
+		if ((later->type == MST_EVENT_ALLOC || later->type == MST_EVENT_RESIZE) &&
+		    (later->thread == at->thread || later->old_index == freed->old_index))
+			return false;
+	}
+	return true;
+}
+
 static void check_chunk(const struct model *m, const struct mst_reader *r, const struct mst_chunk *chunk,
 			struct model_reading *reading)
 {
@@ -819,6 +840,7 @@ static void check_chunk(const struct model *m, const struct mst_reader *r, const
 	struct mst_sums sums = { .null_frees = chunk->sums.null_frees };
 	struct running now = { 0 };
 	struct mst_event event;
+	uint64_t temporary = 0;
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(r, &n);
 
@@ -830,12 +852,14 @@ static void check_chunk(const struct model *m, const struct mst_reader *r, const
 		check_event(&event, wanted);
 		MUST(at - chunk->stamps[cursor.stamp].record < STAMP_RECORDS || event.time == wanted->time);
 		sum_event(&sums, &now, kinds, &event);
+		temporary += m->identity && is_temporary(m, wanted);
 		check_steps(m, &steps, cursor.record, reading);
 	}
 	sums.net_bytes = (int64_t)now.bytes;
 	sums.net_bytes16 = (int64_t)now.bytes16;
 	sums.net_blocks = (int64_t)now.blocks;
 	MUST(memcmp(&sums, &chunk->sums, sizeof(sums)) == 0);
+	MUST(mst_reader_info(r)->temporary == m->identity && chunk->temporary == temporary);
 	reading->null_frees += sums.null_frees;
 }
 

@@ -163,6 +163,11 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordi
 		      uint64_t *ordinal);
 /* A realloc that failed: the old block stays. With MST_OP_FREED_BEFORE the block is gone. */
 int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordinal, uint32_t kind);
+/*
+ * The thread of the event before has allocated a block that isn't in the trace. So the last block that is, if it is freed
+ * next, doesn't count as temporary.
+ */
+void mst_writer_left_out(struct mst_writer *w);
 /* A call that changed nothing: it failed, or `kind` is a marker. */
 int mst_writer_call(struct mst_writer *w, uint32_t kind);
 /* A marker without stack; defines its kind. `flags`: enum mst_kind_flag. */

@@ -256,6 +256,7 @@ struct mst_file_info {
 	bool pages;           /* calls that map and unmap pages are in the trace */
 	bool exact; /* the program ran under Valgrind: addresses, sizes and counts are those of Massif */
 	bool free_functions; /* which functions freed blocks is recorded: a free without a call is the right one's */
+	bool temporary;       /* chunks count temporary blocks; set by the reader */
 	bool initial_state;   /* the trace begins with an initial state */
 	uint64_t begin_ns;    /* of the initial state, since time 0; 0 without one */
 	const char *recorder; /* program and version that wrote the trace */
@@ -350,6 +351,11 @@ struct mst_chunk {
 	bool initial; /* part of the initial state: no calls, only ALLOCs of live blocks, and markers */
 	uint64_t first_time, last_time;   /* of the first and the last stamp */
 	uint64_t first_count, last_count; /* instructions at the first and last call, if they are recorded */
+	/*
+	 * Blocks that were freed before the thread that allocated them allocated again, each by a call of its own; 0 if the
+	 * file's info lacks `temporary`.
+	 */
+	uint64_t temporary;
 
 	/*
 	 * The members from here on exist only in a decoded chunk. Those that mst_reader_want() excludes are
