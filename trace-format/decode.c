@@ -265,6 +265,17 @@ static uint16_t name_next(uint16_t *records, uint32_t n, uint16_t *next)
 	return most;
 }
 
+/* Of most records the compiler makes vectors, because BLOCK is constant. */
+static void widen(uint16_t *restrict to, const uint8_t *restrict from, uint32_t n)
+{
+	for (; n >= BLOCK; n -= BLOCK, to += BLOCK, from += BLOCK) {
+		for (uint32_t i = 0; i < BLOCK; i++)
+			to[i] = from[i];
+	}
+	while (n-- > 0)
+		*to++ = *from++;
+}
+
 /*
  * Entries of the column of records become token numbers; returns the highest. In most blocks no token is new, and
  * the compiler makes vectors of the loop over them.
@@ -304,8 +315,10 @@ static int unpack_records(struct decode *d, struct decode_scratch *scratch, stru
 	} else {
 		if (open_column(d, COLUMN_RECORDS, scratch, &c, result) != 0)
 			return result->error;
-		for (uint32_t i = 0; i < n; i++)
-			records[i] = narrow ? c.p[i] : (uint16_t)(c.p[2 * i] | c.p[2 * i + 1] << 8);
+		for (uint32_t i = 0; !narrow && i < n; i++)
+			records[i] = (uint16_t)(c.p[2 * i] | c.p[2 * i + 1] << 8);
+		if (narrow)
+			widen(records, c.p, n);
 	}
 	DAMAGED_IF(resolve_records(records, n) >= d->chunk.n_tokens && n, "a record is impossible");
 	return 0;
@@ -323,36 +336,39 @@ static const uint8_t bonds[] = {
 	[MST_KEEP] = WANTS_CALL,
 };
 
-/* The bonds of `n` records; the inner loop is unrolled, which halves the time. */
-static void look_up_bonds(const uint16_t *records, uint32_t n, const uint8_t *by_token, uint8_t *row)
+#define ROW 8u /* records that are looked at together: few of them begin a pair */
+
+static inline bool row_begins_pairs(const uint16_t r[ROW], const uint8_t *by_token)
 {
-	for (; n >= 8; n -= 8, records += 8, row += 8) {
-		for (size_t k = 0; k < 8; k++)
-			row[k] = by_token[records[k]];
-	}
-	while (n-- > 0)
-		*row++ = by_token[*records++];
+	return (by_token[r[0]] | by_token[r[1]] | by_token[r[2]] | by_token[r[3]] | by_token[r[4]] |
+		by_token[r[5]] | by_token[r[6]] | by_token[r[7]]) &
+	       WANTS;
 }
 
 /* Whether every pair is whole. */
 static bool calls_are_whole(const struct decode *d, const uint16_t *records, uint8_t *by_token)
 {
 	const struct mst_token *tokens = d->arrays.tokens.items;
-	uint8_t row[257] = { 0 }; /* bonds of up to 256 records, behind those of the record before them */
-	uint8_t missing = 0, wants = 0;
-	uint32_t n;
+	const uint32_t n = d->chunk.n_records;
+	uint8_t missing = 0, before = 0, any = 0; /* bonds; of the record before */
 
 	for (uint32_t i = 0; i < d->chunk.n_tokens; i++) {
 		by_token[i] = bonds[tokens[i].role];
-		wants |= by_token[i];
+		any |= by_token[i];
 	}
-	for (uint32_t i = 0; i < d->chunk.n_records && wants & WANTS; i += n, row[0] = row[n]) {
-		n = d->chunk.n_records - i < 256 ? d->chunk.n_records - i : 256;
-		look_up_bonds(&records[i], n, by_token, row + 1);
-		for (uint32_t k = 0; k < n; k++)
-			missing |= row[k] & ~(row[k + 1] >> GIVES);
+	for (uint32_t i = 0; i < n && any & WANTS;) {
+		if (n - i >= ROW && !(before & WANTS) && !row_begins_pairs(&records[i], by_token)) {
+			i += ROW;
+			continue;
+		}
+		for (const uint32_t end = n - i < ROW ? n : i + ROW; i < end; i++) {
+			const uint8_t now = by_token[records[i]];
+
+			missing |= before & ~(now >> GIVES);
+			before = now;
+		}
 	}
-	return !((missing | row[0]) & WANTS);
+	return !((missing | before) & WANTS);
 }
 
 /*
