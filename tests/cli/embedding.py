@@ -277,7 +277,7 @@ def check_asked(check, bench):
         check(f"{trace}: through a pipe", (answer, said, status) == (plain, notices, 0), said)
     with subprocess.Popen(["cat", bench.file("whole.zst")], stdout=subprocess.PIPE) as pipe:
         done = subprocess.run([bench.replayer, "-"], stdin=pipe.stdout, capture_output=True, text=True, cwd=bench.path,
-                              env=harness.plain_environment(TMPDIR="/nonexistent"))
+                              env=harness.plain_environment(TMPDIR="/nonexistent/folder"))
     check("a pipe, and no folder for temporary files", (done.stderr, done.returncode) ==
           ("msreplay: temporary file: No such file or directory\n", 2), done)
     again = bench.file("again.zst")

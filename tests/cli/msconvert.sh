@@ -191,7 +191,7 @@ t msconvert --strip-paths --from=memusage data
 t msconvert --embed-symbols --to=massif T
 t msconvert --embed-symbols --from=memusage data
 t msconvert -q --embed-symbols -o named.zst T
-t sh -c 'cat named.zst | env TMPDIR=/nonexistent msconvert -q --embed-symbols -o x.zst -'
+t sh -c 'cat named.zst | env TMPDIR=/nonexistent/folder msconvert -q --embed-symbols -o x.zst -'
 t sh -c 'msconvert -q --to=massif named.zst | cmp - massif.out.1'
 t msconvert --embed-symbols nothing
 msreplay -q --memusage -d data T >report

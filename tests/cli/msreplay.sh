@@ -186,7 +186,7 @@ t msreplay -q --memusage --svg=T T
 t sh -c 'msreplay -q --memusage --svg=/dev/full -d /dev/full T >/dev/null'
 t sh -c 'msreplay -q --memusage --svg=none/x T >/dev/null'
 t sh -c 'msreplay -q --memusage -d /dev/null -p x.png/ --svg=/dev/null T >/dev/null'
-t env TMPDIR=/nonexistent msreplay -q --memusage -d x T
+t env TMPDIR=/nonexistent/folder msreplay -q --memusage -d x T
 t sh -c '{ trap "" XFSZ; ulimit -f 0; msreplay -q --memusage -d /dev/null --svg=/dev/null T >/dev/null; echo $?; } 2>&1 | cat'
 
 # Reports of live blocks and of frees by stack.

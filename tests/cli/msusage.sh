@@ -62,7 +62,7 @@ t sh -c 'mkdir made; KEPT=made msusage --keep="%q{KEPT}/x" true 2>/dev/null; ls 
 t short msusage -d none/x null
 t short msusage -d none/x exit exit
 t sh -c 'ls -A "$TMPDIR"'
-t env TMPDIR=/nonexistent msusage true
+t env TMPDIR=/nonexistent/folder msusage true
 
 # A signal that comes when msrec has ended reaches no process, even if its number is another process's by then. Here the
 # trace is none, but a pipe, which keeps msusage reading. Where numbers can't be chosen only its message is of interest.

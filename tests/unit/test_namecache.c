@@ -444,7 +444,7 @@ static void test_folder(void **state)
 	expect_folder("", "/var/x", home, NULL);
 	expect_folder(NULL, NULL, NULL, NULL);
 	expect_folder(NULL, NULL, "", NULL);
-	expect_folder(NULL, NULL, "/nonexistent", NULL);
+	expect_folder(NULL, NULL, "/nonexistent/home", NULL);
 	/* A folder of another user. */
 	if (geteuid() == 0) {
 		assert_int_equal(chown(home, 1, 1), 0);
