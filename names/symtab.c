@@ -18,6 +18,8 @@
 
 #define NAMES_AHEAD 16
 
+#define FEW 8u /* symbols that are sorted without qsort(3) */
+
 struct symtab {
 	size_t n;
 	size_t capacity;
@@ -182,6 +184,19 @@ static void sort_by_beginning(struct symtab *symtab)
 	free(items);
 }
 
+/* Most symbols that begin together are two. */
+static void sort_few(struct symbol *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const struct symbol symbol = v[i];
+		size_t at = i;
+
+		for (; at > 0 && symbol_compare(&v[at - 1], &symbol) > 0; at--)
+			v[at] = v[at - 1];
+		v[at] = symbol;
+	}
+}
+
 static void symtab_sort(struct symtab *symtab)
 {
 	size_t n = 0, end;
@@ -192,8 +207,10 @@ static void symtab_sort(struct symtab *symtab)
 	for (size_t i = 0; i < symtab->n; i = end) {
 		for (end = i + 1; end < symtab->n && symtab->v[end].lo == symtab->v[i].lo;)
 			end++;
-		if (end - i > 1)
+		if (end - i > FEW)
 			qsort(&symtab->v[i], end - i, sizeof(*symtab->v), symbol_compare);
+		else
+			sort_few(&symtab->v[i], end - i);
 	}
 	for (size_t i = 1; i < symtab->n; i++) {
 		const struct symbol *symbol = &symtab->v[i];
