@@ -3,11 +3,16 @@
 /* clang-format off */
 
 /* Allocators and their wrappers */
-HIDE_FUNCTION("*[mM]alloc*")
-HIDE_FUNCTION("*[cC]alloc*")
-HIDE_FUNCTION("*[rR]ealloc*")
-HIDE_FUNCTION("*[aA]lloc")
-HIDE_FUNCTION("*[aA]lloc(*")
+HIDE_FUNCTION("*malloc*")
+HIDE_FUNCTION("*Malloc*")
+HIDE_FUNCTION("*calloc*")
+HIDE_FUNCTION("*Calloc*")
+HIDE_FUNCTION("*realloc*")
+HIDE_FUNCTION("*Realloc*")
+HIDE_FUNCTION("*alloc")
+HIDE_FUNCTION("*Alloc")
+HIDE_FUNCTION("*alloc(*")
+HIDE_FUNCTION("*Alloc(*")
 HIDE_FUNCTION("*memalign")
 HIDE_FUNCTION("*aligned_alloc")
 HIDE_FUNCTION("*strdup")

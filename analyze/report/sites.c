@@ -34,9 +34,25 @@ struct entry {
 	uint64_t id; /* 0: not asked */
 };
 
+/* A pattern of fnmatch(3), which takes a hundred times as long as what decides most patterns. */
+struct pattern {
+	const char *text;
+	size_t begin;     /* so many bytes at its beginning stand for themselves */
+	const char *part; /* the last bytes that do */
+	size_t n_part;
+	enum {
+		WHOLE, /* it is all beginning */
+		ENDS,  /* its beginning, a star, the part */
+		HAS,   /* its beginning, a star, the part, a star */
+		OTHER, /* what matches has the part, if that isn't empty */
+	} form;
+};
+
 struct sites {
 	struct call_sites *calls;
-	const struct sites_hidden *hidden;
+	bool all;                 /* nothing is hidden */
+	struct pattern *patterns; /* of hidden functions, built-in and given */
+	size_t n_patterns;
 	const struct mst_stack *stacks;
 	const struct mst_frame *frames;
 	const struct mst_module *modules;
@@ -47,26 +63,6 @@ struct sites {
 	uint32_t room_calls;
 };
 
-struct sites *sites_create(const struct mst_reader *reader, struct call_sites *calls,
-			   const struct sites_hidden *hidden)
-{
-	struct sites *s = calloc(1, sizeof(*s));
-	uint32_t n;
-	if (!s)
-		return NULL;
-	s->calls = calls;
-	s->hidden = hidden;
-	s->stacks = mst_reader_stacks(reader, &s->n_stacks);
-	s->frames = mst_reader_frames(reader, &n);
-	s->modules = mst_reader_modules(reader, &s->n_modules);
-	s->entries = calloc(s->n_stacks + (size_t)1, sizeof(*s->entries));
-	s->hidden_modules = calloc(s->n_modules + (size_t)1, 1);
-	if (s->entries && s->hidden_modules)
-		return s;
-	sites_destroy(s);
-	return NULL;
-}
-
 void sites_destroy(struct sites *s)
 {
 	if (!s)
@@ -74,6 +70,7 @@ void sites_destroy(struct sites *s)
 	free(s->entries);
 	free(s->hidden_modules);
 	free(s->hidden_calls);
+	free(s->patterns);
 	free(s);
 }
 
@@ -88,37 +85,78 @@ const char *sites_module(const struct sites *s, uint32_t module)
 
 /* ---- What is hidden ---- */
 
-/*
- * Whether the text begins as the pattern and has its last plain part; false is final. fnmatch(3) takes a hundred times
- * as long, and few functions match.
- */
-static bool can_match(const char *pattern, const char *text)
+static struct pattern pattern_of(const char *text)
 {
-	char part[64];
-	const size_t begin = strcspn(pattern, "*?[\\");
-	if (strncmp(pattern, text, begin) != 0)
-		return false;
-	const char *end = pattern + strlen(pattern);
-	while (end > pattern && strchr("*?", end[-1]))
-		end--;
-	const char *from = end;
-	while (from > pattern && !strchr("*?[]\\", from[-1]))
-		from--;
-	const size_t n = (size_t)(end - from);
-	if (n >= sizeof(part) || (from > pattern && strchr("[\\", from[-1])))
-		return true;
-	memcpy(part, from, n);
-	part[n] = '\0';
-	return strstr(text, part);
+	static const char special[] = "*?[]\\";
+	struct pattern p = { .text = text, .begin = strcspn(text, special), .form = OTHER };
+	const char *rest = text + p.begin, *end = text + strlen(text);
+	if (*rest == '\0') {
+		p.form = WHOLE;
+		return p;
+	}
+	const bool open = end[-1] == '*' && end - 1 > rest;
+	p.part = end -= open;
+	while (p.part > rest && !strchr(special, p.part[-1]))
+		p.part--;
+	p.n_part = (size_t)(end - p.part);
+	if (*rest == '*' && p.part == rest + 1)
+		p.form = open ? HAS : ENDS;
+	else if (p.part > rest && strchr("[\\", p.part[-1]))
+		p.n_part = 0;
+	return p;
 }
 
-static bool matches(const char *const *patterns, size_t n, const char *text)
+/* `n`: bytes of the text. */
+static bool pattern_matches(const struct pattern *p, const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (can_match(patterns[i], text) && fnmatch(patterns[i], text, 0) == 0)
-			return true;
+	if (n < p->begin || memcmp(text, p->text, p->begin) != 0)
+		return false;
+	const char *rest = text + p->begin;
+	n -= p->begin;
+	switch (p->form) {
+	case WHOLE:
+		return n == 0;
+	case ENDS:
+		return n >= p->n_part && memcmp(rest + n - p->n_part, p->part, p->n_part) == 0;
+	case HAS:
+		return memmem(rest, n, p->part, p->n_part);
+	case OTHER:
+		break;
 	}
-	return false;
+	return memmem(rest, n, p->part, p->n_part) && fnmatch(p->text, text, 0) == 0;
+}
+
+/* False: no memory. */
+static bool prepare_patterns(struct sites *s, const struct sites_hidden *hidden)
+{
+	s->all = hidden->all;
+	s->patterns = malloc((COUNT(hidden_functions) + hidden->n) * sizeof(*s->patterns));
+	if (!s->patterns)
+		return false;
+	for (size_t i = 0; i < COUNT(hidden_functions); i++)
+		s->patterns[s->n_patterns++] = pattern_of(hidden_functions[i]);
+	for (size_t i = 0; i < hidden->n; i++)
+		s->patterns[s->n_patterns++] = pattern_of(hidden->patterns[i]);
+	return true;
+}
+
+struct sites *sites_create(const struct mst_reader *reader, struct call_sites *calls,
+			   const struct sites_hidden *hidden)
+{
+	struct sites *s = calloc(1, sizeof(*s));
+	uint32_t n;
+	if (!s)
+		return NULL;
+	s->calls = calls;
+	s->stacks = mst_reader_stacks(reader, &s->n_stacks);
+	s->frames = mst_reader_frames(reader, &n);
+	s->modules = mst_reader_modules(reader, &s->n_modules);
+	s->entries = calloc(s->n_stacks + (size_t)1, sizeof(*s->entries));
+	s->hidden_modules = calloc(s->n_modules + (size_t)1, 1);
+	if (s->entries && s->hidden_modules && prepare_patterns(s, hidden))
+		return s;
+	sites_destroy(s);
+	return NULL;
 }
 
 static bool is_hidden_module(struct sites *s, uint32_t module)
@@ -126,16 +164,24 @@ static bool is_hidden_module(struct sites *s, uint32_t module)
 	if (module >= s->n_modules)
 		return false;
 	uint8_t *known = &s->hidden_modules[module];
-	if (*known == NOT_ASKED)
-		*known = matches(hidden_modules, COUNT(hidden_modules), sites_module(s, module)) ? HIDDEN
-												 : SHOWN;
+	if (*known == NOT_ASKED) {
+		*known = SHOWN;
+		for (size_t i = 0; i < COUNT(hidden_modules) && *known == SHOWN; i++) {
+			if (fnmatch(hidden_modules[i], sites_module(s, module), 0) == 0)
+				*known = HIDDEN;
+		}
+	}
 	return *known == HIDDEN;
 }
 
 static bool is_hidden_function(const struct sites *s, const char *function)
 {
-	return matches(hidden_functions, COUNT(hidden_functions), function) ||
-	       matches(s->hidden->patterns, s->hidden->n, function);
+	const size_t n = strlen(function);
+	for (size_t i = 0; i < s->n_patterns; i++) {
+		if (pattern_matches(&s->patterns[i], function, n))
+			return true;
+	}
+	return false;
 }
 
 bool sites_hide(struct sites *s, uint32_t call, uint32_t module, bool *hidden)
@@ -145,7 +191,7 @@ bool sites_hide(struct sites *s, uint32_t call, uint32_t module, bool *hidden)
 	uint8_t *known = &s->hidden_calls[call];
 	if (*known == NOT_ASKED)
 		*known = is_hidden_function(s, call_sites_at(s->calls, call)->function) ? HIDDEN : SHOWN;
-	*hidden = !s->hidden->all && (*known == HIDDEN || is_hidden_module(s, module));
+	*hidden = !s->all && (*known == HIDDEN || is_hidden_module(s, module));
 	return true;
 }
 

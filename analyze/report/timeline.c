@@ -152,7 +152,7 @@ static bool add_records(struct timeline *t, const struct mst_chunk *chunk, const
 			uint32_t n)
 {
 	const struct mst_kind *kind = &t->kinds[token->kind];
-	if (n == 0 || token->role >= MST_CALL || kind->op == MST_OP_UNKNOWN)
+	if (token->role >= MST_CALL || kind->op == MST_OP_UNKNOWN)
 		return true;
 	const uint64_t shares = n * weight_shares(t->mean, kind->size);
 	const uint64_t bytes = n * weight_bytes(t->mean, kind->size, kind->size);
@@ -169,7 +169,8 @@ static bool add_records(struct timeline *t, const struct mst_chunk *chunk, const
 static bool add_tokens(struct timeline *t, const struct mst_chunk *chunk, const uint32_t *counts)
 {
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
-		if (!add_records(t, chunk, &chunk->tokens[i], counts ? counts[i] : chunk->tokens[i].count))
+		const uint32_t n = counts ? counts[i] : chunk->tokens[i].count;
+		if (n && !add_records(t, chunk, &chunk->tokens[i], n))
 			return false;
 	}
 	return true;
