@@ -95,7 +95,7 @@ const char *baseline_add_limit(struct baseline *b, const char *text)
 	return fine ? NULL : "out of memory";
 }
 
-struct baseline_run *baseline_find(const struct baseline *b, const char *command)
+static struct baseline_run *find_run(const struct baseline *b, const char *command)
 {
 	for (size_t i = 0; i < b->n_runs; i++) {
 		if (strcmp(b->runs[i].command, command) == 0)
@@ -104,11 +104,37 @@ struct baseline_run *baseline_find(const struct baseline *b, const char *command
 	return NULL;
 }
 
-struct baseline_run *baseline_open(struct baseline *b, const char *command)
+/* In linear time: the pieces between the stars are searched from left to right, the last one at the end. */
+static bool matches(const char *pattern, const char *text)
 {
-	struct baseline_run *run = baseline_find(b, command);
-	if (run)
-		return run;
+	size_t n = strcspn(pattern, "*");
+	if (strncmp(pattern, text, n) != 0)
+		return false;
+	for (text += n, pattern += n; *pattern == '*'; pattern += n) {
+		const size_t left = strlen(text);
+		n = strcspn(++pattern, "*");
+		if (pattern[n] == '\0')
+			return left >= n && strcmp(text + left - n, pattern) == 0;
+		const char *found = memmem(text, left, pattern, n);
+		if (!found)
+			return false;
+		text = found + n;
+	}
+	return *text == '\0';
+}
+
+struct baseline_run *baseline_find(const struct baseline *b, const char *command)
+{
+	struct baseline_run *run = find_run(b, command);
+	for (size_t i = 0; i < b->n_runs && !run; i++) {
+		if (strchr(b->runs[i].command, '*') && matches(b->runs[i].command, command))
+			run = &b->runs[i];
+	}
+	return run;
+}
+
+static struct baseline_run *add_run(struct baseline *b, const char *command)
+{
 	char *copy = strdup(command);
 	if (!copy || !array_reserve(&b->runs, b->n_runs, &b->room_runs, sizeof(*b->runs))) {
 		free(copy);
@@ -116,6 +142,12 @@ struct baseline_run *baseline_open(struct baseline *b, const char *command)
 	}
 	b->runs[b->n_runs] = (struct baseline_run){ .command = copy };
 	return &b->runs[b->n_runs++];
+}
+
+struct baseline_run *baseline_open(struct baseline *b, const char *command)
+{
+	struct baseline_run *run = baseline_find(b, command);
+	return run ? run : add_run(b, command);
 }
 
 static struct baseline_line *find_line(const struct baseline_run *run, const char *subject, const char *path)
@@ -268,9 +300,9 @@ static const char *open_run(struct parsing *p, const char *command)
 		return "lacks the command of the run";
 	if (p->baseline->n_runs == MOST_RUNS)
 		return "begins one run too many";
-	if (baseline_find(p->baseline, command))
+	if (find_run(p->baseline, command))
 		return "begins a run a second time";
-	p->run = baseline_open(p->baseline, command);
+	p->run = add_run(p->baseline, command);
 	if (!p->run)
 		return "out of memory";
 	p->run->comments = p->comments;

@@ -23,6 +23,7 @@ struct baseline_run {
 	char *comments, *command;
 	struct baseline_line *lines;
 	size_t n, room;
+	bool seen; /* the caller's */
 };
 
 /* Zero-initialised is empty. */
@@ -50,7 +51,7 @@ void baseline_finish(struct baseline *baseline);
 /* Adds a limit, and its line. NULL, or why not. */
 const char *baseline_add_limit(struct baseline *baseline, const char *text);
 
-/* NULL: it has no such run. */
+/* The run of a command, else the first whose own command, with * for any text, matches. NULL: it has no such run. */
 struct baseline_run *baseline_find(const struct baseline *baseline, const char *command);
 /* The same, added if need be. NULL: no memory. */
 struct baseline_run *baseline_open(struct baseline *baseline, const char *command);

@@ -12,6 +12,7 @@ const char *const gate_names[GATE_STATUSES] = { "within", "exceeded", "not verif
 void gate_finish(struct gate *c)
 {
 	free(c->rows);
+	free(c->runs);
 	pool_finish(&c->pool);
 	*c = (struct gate){ 0 };
 }
@@ -118,8 +119,7 @@ const char *gate_measure(const struct gate *c, const struct limit *limit, const 
 	return NULL;
 }
 
-/* A gate that cannot see fails. NULL, or why no figure of the recording is to be trusted. */
-static const char *find_doubt(const struct summary *s)
+const char *gate_doubt(const struct summary *s)
 {
 	if (s->partial || !s->ended)
 		return "the trace is damaged or cut";
@@ -127,6 +127,10 @@ static const char *find_doubt(const struct summary *s)
 		return "events were lost while recording";
 	if (s->sampled)
 		return "the trace is a sample";
+	if (s->stopped)
+		return "the recording ended before the program did";
+	if (s->part)
+		return "the trace is a part of a recording";
 	return NULL;
 }
 
@@ -319,10 +323,11 @@ static bool judge(const struct gate *c, struct gate_row *row, const struct gate_
 		  const struct gate_base *base)
 {
 	const struct limit *limit = row->limit;
-	const char *why = gate_measure(c, limit, subject, &row->value);
+	const char *why =
+		subject->run ? gate_measure(c, limit, subject, &row->value) : "the trace cannot be read";
 	row->has_value = !why;
 	if (!why)
-		why = find_doubt(subject->run);
+		why = gate_doubt(subject->run);
 	if (!why && limit->relative) {
 		why = find_base(c, limit, base, &row->base);
 		row->has_base = !why;
@@ -350,7 +355,7 @@ static bool keep(struct gate *c, const char **text)
 /* Texts are the recording's, which goes. */
 static bool keep_texts(struct gate *c, struct gate_row *row)
 {
-	bool fine = keep(c, &row->command) && keep(c, &row->trace);
+	bool fine = true;
 	for (unsigned i = 0; fine && i < row->n_blame; i++) {
 		struct origin *o = &row->blame[i].origin;
 		fine = keep(c, &o->function) && keep(c, &o->file) && keep(c, &o->module) &&
@@ -359,20 +364,34 @@ static bool keep_texts(struct gate *c, struct gate_row *row)
 	return fine;
 }
 
+bool gate_begin_run(struct gate *c, const char *name, const char *trace, uint64_t duration_ns)
+{
+	struct gate_run run = { .name = name, .trace = trace, .duration_ns = duration_ns };
+	if (!keep(c, &run.name) || !keep(c, &run.trace) ||
+	    !array_reserve(&c->runs, c->n_runs, &c->room_runs, sizeof(*c->runs)))
+		return false;
+	c->runs[c->n_runs++] = run;
+	return true;
+}
+
+enum gate_status gate_run_status(const struct gate_run *run)
+{
+	return run->counts[GATE_EXCEEDED]     ? GATE_EXCEEDED
+	       : run->counts[GATE_UNVERIFIED] ? GATE_UNVERIFIED
+					      : GATE_WITHIN;
+}
+
 bool gate_limit(struct gate *c, const struct limit *limit, const struct gate_subject *subject,
 		const struct gate_base *base)
 {
 	if (!array_reserve(&c->rows, c->n, &c->room, sizeof(*c->rows)))
 		return false;
 	struct gate_row *row = &c->rows[c->n];
-	*row = (struct gate_row){
-		.limit = limit,
-		.command = subject->run->command,
-		.trace = subject->run->name,
-	};
+	*row = (struct gate_row){ .limit = limit, .run = c->n_runs - 1 };
 	if (!judge(c, row, subject, base) || !keep_texts(c, row))
 		return false;
 	c->counts[row->status]++;
+	c->runs[row->run].counts[row->status]++;
 	c->n++;
 	return true;
 }

@@ -7,6 +7,9 @@
 #include "figures.h"
 #include "gate.h"
 
+/* Of more rows a screen has those alone that are not within their limits. */
+enum { MOST_SHOWN = 20 };
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const char *base_name(const char *path)
@@ -82,7 +85,7 @@ static const struct answer_column limit_columns[] = {
 	{ "bound", "", ANSWER_COUNT, ANSWER_DATA },
 	{ "base", "", ANSWER_COUNT, ANSWER_DATA },
 	{ "why", "", ANSWER_TEXT, ANSWER_DATA },
-	{ "run", "run", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "run", "run", ANSWER_TAIL, ANSWER_EVERYWHERE },
 	{ "trace", "", ANSWER_TEXT, ANSWER_DATA },
 };
 
@@ -94,7 +97,7 @@ static void write_number(struct answer *a, bool known, uint64_t number)
 		answer_nothing(a);
 }
 
-static void write_row(struct answer *a, const struct gate_row *row, bool si)
+static void write_row(struct answer *a, const struct gate *c, const struct gate_row *row, bool si)
 {
 	char value[FIGURE_SIZE], bound[FIGURE_SIZE], base[FIGURE_SIZE];
 	const bool judged = row->status != GATE_UNVERIFIED;
@@ -110,8 +113,8 @@ static void write_row(struct answer *a, const struct gate_row *row, bool si)
 	write_number(a, judged, row->bound);
 	write_number(a, row->has_base, row->base);
 	answer_text(a, row->why);
-	answer_text(a, row->command);
-	answer_text(a, row->trace);
+	answer_text(a, gate_run_of(c, row)->name);
+	answer_text(a, gate_run_of(c, row)->trace);
 }
 
 static const struct answer_column blame_columns[] = {
@@ -130,7 +133,8 @@ static const struct answer_column blame_columns[] = {
 };
 
 /* False: no memory. */
-static bool write_blame(struct answer *a, const struct gate_row *row, const struct gate_blame *b, bool si)
+static bool write_blame(struct answer *a, const struct gate *c, const struct gate_row *row,
+			const struct gate_blame *b, bool si)
 {
 	const struct origin *o = &b->origin;
 	char size[FIGURE_SIZE], grew[FIGURE_SIZE + 1], *place = NULL;
@@ -148,16 +152,24 @@ static bool write_blame(struct answer *a, const struct gate_row *row, const stru
 	write_number(a, o->line > 0, (uint64_t)o->line);
 	answer_text(a, o->module);
 	answer_text(a, o->caller);
-	answer_text(a, row->command);
+	answer_text(a, gate_run_of(c, row)->name);
 	write_number(a, o->id, o->id);
 	free(place);
 	return true;
 }
 
+/* "2 of 600 limits exceeded in 1 of 200 runs" */
 static void write_title(struct answer *a, const struct gate *c)
 {
-	char title[160];
+	char title[200], runs[80] = "";
 	const size_t bad = c->counts[GATE_EXCEEDED], blind = c->counts[GATE_UNVERIFIED];
+	size_t fine = 0;
+	for (size_t i = 0; i < c->n_runs; i++)
+		fine += gate_run_status(&c->runs[i]) == GATE_WITHIN;
+	if (c->n_runs > 1 && fine == c->n_runs)
+		snprintf(runs, sizeof(runs), " by %zu runs", c->n_runs);
+	else if (c->n_runs > 1)
+		snprintf(runs, sizeof(runs), ", in %zu of %zu runs", c->n_runs - fine, c->n_runs);
 	if (bad == 0 && blind == 0)
 		snprintf(title, sizeof(title), c->n == 1 ? "The limit is kept" : "All %zu limits are kept",
 			 c->n);
@@ -168,11 +180,35 @@ static void write_title(struct answer *a, const struct gate *c)
 	else
 		snprintf(title, sizeof(title), "%zu of %zu limits exceeded, %zu cannot be verified", bad,
 			 c->n, blind);
+	strcat(title, runs);
 	answer_section(a, "check", NULL);
 	answer_screen(a, title, 0);
 	answer_fact(a, "within", NULL, ANSWER_COUNT, c->counts[GATE_WITHIN]);
 	answer_fact(a, "exceeded", NULL, ANSWER_COUNT, bad);
 	answer_fact(a, "unverified", NULL, ANSWER_COUNT, blind);
+}
+
+static const struct answer_column run_columns[] = {
+	{ "status", "", ANSWER_TEXT, ANSWER_DATA },      { "run", "", ANSWER_TEXT, ANSWER_DATA },
+	{ "trace", "", ANSWER_TEXT, ANSWER_DATA },       { "duration_ns", "", ANSWER_NS, ANSWER_DATA },
+	{ "within", "", ANSWER_COUNT, ANSWER_DATA },     { "exceeded", "", ANSWER_COUNT, ANSWER_DATA },
+	{ "unverified", "", ANSWER_COUNT, ANSWER_DATA },
+};
+
+/* One row a recording, for programs. */
+static void write_runs(struct answer *a, const struct gate *c)
+{
+	answer_table(a, "runs", NULL, run_columns, COUNT(run_columns));
+	for (size_t i = 0; i < c->n_runs; i++) {
+		const struct gate_run *run = &c->runs[i];
+		answer_text(a, gate_names[gate_run_status(run)]);
+		answer_text(a, run->name);
+		answer_text(a, run->trace);
+		answer_number(a, run->duration_ns);
+		answer_number(a, run->counts[GATE_WITHIN]);
+		answer_number(a, run->counts[GATE_EXCEEDED]);
+		answer_number(a, run->counts[GATE_UNVERIFIED]);
+	}
 }
 
 /* What stands in the way of a verdict, once for each reason. */
@@ -184,8 +220,8 @@ static void write_notes(struct answer *a, const struct gate *c)
 		for (size_t k = 0; k < i && !said; k++)
 			said = c->rows[k].why == row->why;
 		if (!said)
-			answer_note(a, "%s of %s cannot be verified: %s.", row->limit->text, row->command,
-				    row->why);
+			answer_note(a, "%s of %s cannot be verified: %s.", row->limit->text,
+				    gate_run_of(c, row)->name, row->why);
 	}
 }
 
@@ -197,16 +233,19 @@ bool gate_answer(struct answer *a, const struct gate *c, bool si)
 	for (size_t k = 0; k < COUNT(order); k++) {
 		for (size_t i = 0; i < c->n; i++) {
 			if (c->rows[i].status == order[k])
-				write_row(a, &c->rows[i], si);
+				write_row(a, c, &c->rows[i], si);
 		}
 	}
+	if (c->n > MOST_SHOWN)
+		answer_hide_rows(a, c->counts[GATE_WITHIN]);
 	answer_table(a, "blame", "To blame", blame_columns, COUNT(blame_columns));
 	for (size_t i = 0; i < c->n; i++) {
 		for (unsigned k = 0; k < c->rows[i].n_blame; k++) {
-			if (!write_blame(a, &c->rows[i], &c->rows[i].blame[k], si))
+			if (!write_blame(a, c, &c->rows[i], &c->rows[i].blame[k], si))
 				return false;
 		}
 	}
+	write_runs(a, c);
 	write_notes(a, c);
 	return !answer_failed(a);
 }

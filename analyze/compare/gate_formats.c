@@ -36,50 +36,84 @@ static void write_attribute(struct out *out, const char *name, const char *text)
 	out_text(out, "\"");
 }
 
-static void write_failure(struct out *out, const struct gate_row *row, const char *why, bool si)
+/* A text of the caller's, which is freed; NULL: no memory. */
+static void write_freed(struct out *out, char *text)
 {
-	const char *element = row->status == GATE_EXCEEDED ? "failure" : "error";
-	out_printf(out, "\n\t\t\t<%s", element);
-	write_attribute(out, "message", why);
-	out_text(out, ">");
+	if (!text)
+		out_fail(out, ENOMEM);
+	write_xml(out, text ? text : "");
+	free(text);
+}
+
+/* What is wrong with one limit, and the stacks to blame. */
+static void write_wrong(struct out *out, const struct gate_row *row, bool si)
+{
+	write_freed(out, gate_describe(row, si));
+	out_text(out, "\n");
 	for (unsigned i = 0; i < row->n_blame; i++) {
-		char *text = gate_describe_blame(row, &row->blame[i], si);
-		if (!text)
-			out_fail(out, ENOMEM);
-		write_xml(out, text ? text : "");
+		out_text(out, "  ");
+		write_freed(out, gate_describe_blame(row, &row->blame[i], si));
 		out_text(out, "\n");
-		free(text);
+	}
+}
+
+/* One failure, or error, of all rows of a run that are wrong. Its message is the first one's. */
+static void write_failure(struct out *out, const struct gate *c, size_t first, bool si)
+{
+	const struct gate_run *run = gate_run_of(c, &c->rows[first]);
+	const enum gate_status status = gate_run_status(run);
+	const char *element = status == GATE_EXCEEDED ? "failure" : "error";
+	const size_t end =
+		first + run->counts[GATE_WITHIN] + run->counts[GATE_EXCEEDED] + run->counts[GATE_UNVERIFIED];
+	size_t worst = first;
+	while (c->rows[worst].status != status)
+		worst++;
+	out_printf(out, "\n\t\t\t<%s message=\"", element);
+	write_freed(out, gate_describe(&c->rows[worst], si));
+	out_text(out, "\">");
+	for (size_t i = first; i < end; i++) {
+		if (c->rows[i].status != GATE_WITHIN)
+			write_wrong(out, &c->rows[i], si);
 	}
 	out_printf(out, "</%s>\n\t\t", element);
 }
 
-static void write_case(struct out *out, const struct gate_row *row, bool si)
+/* The class is the program, the name its whole command. */
+static void write_case(struct out *out, const struct gate *c, size_t first, bool si)
 {
-	char *why = gate_describe(row, si);
-	if (!why) {
-		out_fail(out, ENOMEM);
-		return;
-	}
-	out_text(out, "\t\t<testcase");
-	write_attribute(out, "classname", row->command);
-	write_attribute(out, "name", row->limit->text);
-	if (row->status == GATE_WITHIN) {
+	const struct gate_run *run = gate_run_of(c, &c->rows[first]);
+	char *program = strndup(run->name, strcspn(run->name, " "));
+	out_text(out, "\t\t<testcase classname=\"");
+	write_freed(out, program);
+	out_text(out, "\"");
+	write_attribute(out, "name", run->name);
+	out_printf(out, " time=\"%.3f\"", (double)run->duration_ns / 1e9);
+	if (gate_run_status(run) == GATE_WITHIN) {
 		out_text(out, "/>\n");
 	} else {
 		out_text(out, ">");
-		write_failure(out, row, why, si);
+		write_failure(out, c, first, si);
 		out_text(out, "</testcase>\n");
 	}
-	free(why);
 }
 
 void gate_write_junit(struct out *out, const struct gate *c, bool si)
 {
+	size_t runs[GATE_STATUSES] = { 0 };
+	double seconds = 0;
+	for (size_t i = 0; i < c->n_runs; i++) {
+		runs[gate_run_status(&c->runs[i])]++;
+		seconds += (double)c->runs[i].duration_ns / 1e9;
+	}
 	out_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-	out_printf(out, "\t<testsuite name=\"msreport\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n",
-		   c->n, c->counts[GATE_EXCEEDED], c->counts[GATE_UNVERIFIED]);
-	for (size_t i = 0; i < c->n; i++)
-		write_case(out, &c->rows[i], si);
+	out_printf(
+		out,
+		"\t<testsuite name=\"msreport\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\">\n",
+		c->n_runs, runs[GATE_EXCEEDED], runs[GATE_UNVERIFIED], seconds);
+	for (size_t i = 0; i < c->n; i++) {
+		if (i == 0 || c->rows[i].run != c->rows[i - 1].run)
+			write_case(out, c, i, si);
+	}
 	out_text(out, "\t</testsuite>\n</testsuites>\n");
 }
 
@@ -104,8 +138,8 @@ static const char *below(const char *path, const char *folder)
 }
 
 /* At the first line to blame. */
-static void write_error(struct out *out, const struct gate_row *row, const char *why, bool si,
-			const char *folder)
+static void write_error(struct out *out, const struct gate *c, const struct gate_row *row, const char *why,
+			bool si, const char *folder)
 {
 	const struct origin *o = row->n_blame ? &row->blame[0].origin : NULL;
 	out_text(out, "::error ");
@@ -117,7 +151,7 @@ static void write_error(struct out *out, const struct gate_row *row, const char 
 		out_text(out, ",");
 	}
 	out_text(out, "title=");
-	write_command(out, row->command, true);
+	write_command(out, gate_run_of(c, row)->name, true);
 	out_text(out, "::");
 	write_command(out, why, false);
 	for (unsigned i = 0; i < row->n_blame; i++) {
@@ -136,7 +170,7 @@ void gate_write_github(struct out *out, const struct gate *c, bool si, const cha
 	for (size_t i = 0; i < c->n; i++) {
 		char *why = c->rows[i].status == GATE_WITHIN ? NULL : gate_describe(&c->rows[i], si);
 		if (why)
-			write_error(out, &c->rows[i], why, si, folder);
+			write_error(out, c, &c->rows[i], why, si, folder);
 		else if (c->rows[i].status != GATE_WITHIN)
 			out_fail(out, ENOMEM);
 		free(why);

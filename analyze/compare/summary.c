@@ -367,6 +367,8 @@ static void add_totals(struct summary *s, const struct report *r)
 	const struct mst_end *end = mst_reader_end(r->reader);
 	s->ended = end;
 	s->lost = end ? end->lost : 0;
+	s->stopped = end && end->reason == MST_END_DETACHED;
+	s->part = r->begin_ns > 0;
 	mst_reader_threads(r->reader, &s->threads);
 	add_mistakes(s, r);
 }

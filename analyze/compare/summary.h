@@ -58,7 +58,8 @@ struct summary {
 	uint64_t lost;     /* events that were not recorded */
 	uint64_t errors;   /* wrong calls (mistakes.h), but for requests of no bytes */
 	uint32_t threads;
-	bool ended;                   /* the trace has its end */
+	bool ended;         /* the trace has its end */
+	bool stopped, part; /* that is before the program's; its beginning is behind the program's */
 	struct summary_stack *stacks; /* no two have equal labels */
 	uint32_t n, room;
 	struct answer_filter passed; /* by the filters; without `words` and `n` */

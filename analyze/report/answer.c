@@ -195,6 +195,18 @@ void answer_left_out(struct answer *answer, uint64_t rows)
 		answer->last->last_table->left_out = rows;
 }
 
+void answer_hide_rows(struct answer *answer, size_t rows)
+{
+	if (!answer->failed)
+		answer->last->last_table->hidden = rows;
+}
+
+size_t answer_rows_shown(const struct answer_table *t)
+{
+	const size_t rows = t->n_columns ? t->n_values / t->n_columns : 0;
+	return rows - (t->hidden < rows ? t->hidden : rows);
+}
+
 static void add_value(struct answer *answer, struct answer_value value)
 {
 	if (answer->failed)

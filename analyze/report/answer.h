@@ -18,6 +18,7 @@ enum answer_unit {
 	ANSWER_TEXT,
 	ANSWER_FUNCTION, /* text: on a screen, template arguments are shortened */
 	ANSWER_PLACE,    /* text: file:line; on a screen, shortened from the left */
+	ANSWER_TAIL,     /* text whose end says most: on a screen, shortened from the left */
 	ANSWER_COUNT,
 	ANSWER_BYTES,
 	ANSWER_SIGNED, /* bytes, modulo 2^64 */
@@ -69,14 +70,18 @@ struct answer_table {
 	struct answer_value *values; /* [n_rows * n_columns], row by row */
 	size_t n_values, room;
 	uint64_t left_out; /* rows that exist and are not in the table */
+	size_t hidden;     /* the last rows, which are for data alone */
 	int indented;      /* column whose text is indented by the value of the column after it; -1: none */
 	struct answer_table *next;
 };
 
+/* Rows of a table that are shown to people. */
+size_t answer_rows_shown(const struct answer_table *table);
+
 /* Whether a table has anything for people: rows, and a column that is shown. */
 static inline bool answer_table_is_shown(const struct answer_table *table)
 {
-	for (unsigned i = 0; i < table->n_columns && table->n_values; i++) {
+	for (unsigned i = 0; i < table->n_columns && answer_rows_shown(table); i++) {
 		if (table->columns[i].where != ANSWER_DATA)
 			return true;
 	}
@@ -130,6 +135,8 @@ void answer_table(struct answer *answer, const char *key, const char *title,
 		  const struct answer_column *columns, unsigned n_columns);
 void answer_indent(struct answer *answer, int column);
 void answer_left_out(struct answer *answer, uint64_t rows);
+/* The last rows are for JSON and CSV alone. */
+void answer_hide_rows(struct answer *answer, size_t rows);
 
 /* The next value of the last table. */
 void answer_number(struct answer *answer, uint64_t number);

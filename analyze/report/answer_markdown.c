@@ -57,12 +57,13 @@ static void write_head(struct out *out, const struct answer_table *t)
 
 static void write_table(struct out *out, const struct answer_table *t, const struct answer_style *style)
 {
+	const size_t end = answer_rows_shown(t) * t->n_columns;
 	if (!answer_table_is_shown(t))
 		return;
 	if (t->title)
 		out_printf(out, "### %s\n\n", t->title);
 	write_head(out, t);
-	for (size_t row = 0; row < t->n_values; row += t->n_columns) {
+	for (size_t row = 0; row < end; row += t->n_columns) {
 		out_text(out, "|");
 		for (unsigned i = 0; i < t->n_columns; i++) {
 			if (t->columns[i].where == ANSWER_DATA)

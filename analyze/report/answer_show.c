@@ -90,6 +90,8 @@ static char *show_text(const char *text, enum answer_unit unit, unsigned most, b
 		return shorten_function(copy, most, ellipsis);
 	if (unit == ANSWER_PLACE)
 		return shorten_place(copy, most, ellipsis);
+	if (unit == ANSWER_TAIL)
+		return width_cut_left(copy, most, ellipsis);
 	return width_cut_right(copy, most, ellipsis);
 }
 

@@ -31,7 +31,7 @@ static bool is_shown(const struct answer_column *column)
 
 static bool is_name(const struct answer_column *column)
 {
-	return column->unit == ANSWER_TEXT || column->unit == ANSWER_FUNCTION || column->unit == ANSWER_PLACE;
+	return column->unit <= ANSWER_TAIL;
 }
 
 static enum column_kind kind_of(const struct answer_column *column)
@@ -56,11 +56,6 @@ static unsigned indent_at(const struct answer_table *t, size_t row, unsigned col
 	return depth->number < 40 ? 2 * (unsigned)depth->number : 80;
 }
 
-static size_t n_rows(const struct answer_table *t)
-{
-	return t->n_columns ? t->n_values / t->n_columns : 0;
-}
-
 static void pad(struct out *out, unsigned n)
 {
 	out_repeat(out, ' ', n);
@@ -75,7 +70,7 @@ static unsigned natural_width(const struct layout *l, unsigned column, bool merg
 	unsigned width = 0;
 	if (c->unit == ANSWER_SERIES)
 		return GRAPH;
-	for (size_t row = 0; row < n_rows(l->table); row++) {
+	for (size_t row = 0; row < answer_rows_shown(l->table); row++) {
 		char *text = answer_show(value_at(l->table, row, column), c->unit, UINT32_MAX, l->style);
 		const unsigned w = text ? width_of(text) + indent_at(l->table, row, column) : 0;
 		width = w > width ? w : width;
@@ -309,7 +304,7 @@ static void write_table(struct out *out, const struct layout *l, bool merged)
 	if (table->title && !over_names)
 		write_strong(out, table->title, l->style);
 	write_titles(out, l, over_names);
-	for (size_t row = 0; row < n_rows(table); row++)
+	for (size_t row = 0; row < answer_rows_shown(table); row++)
 		write_row(out, l, row);
 	if (table->left_out && !merged)
 		out_printf(out, "and %llu more (--top=N)\n", (unsigned long long)table->left_out);
@@ -372,7 +367,7 @@ static unsigned count_lines(const struct answer_section *s, const struct answer_
 		free(text);
 	}
 	for (const struct answer_table *t = s->tables; t; t = t->next)
-		n += t->n_values ? 1 + (unsigned)n_rows(t) : 0;
+		n += answer_rows_shown(t) ? 1 + (unsigned)answer_rows_shown(t) : 0;
 	return n;
 }
 
@@ -381,7 +376,7 @@ static unsigned count_gaps(const struct answer_section *s)
 {
 	unsigned n = s->title && s->facts && s->lines;
 	for (const struct answer_table *t = s->tables; t; t = t->next)
-		n += t->n_values > 0;
+		n += answer_rows_shown(t) > 0;
 	return n + (s->notes && (s->tables || s->facts));
 }
 

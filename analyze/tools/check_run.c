@@ -2,6 +2,7 @@
 #include "check_run.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "printable.h"
 #include "report_print.h"
 #include "summarize.h"
+#include "trace_list.h"
 
 enum { USUAL_STACKS = 10, MOST_STACKS = 100 }; /* of a figure, in a baseline */
 
@@ -26,7 +28,9 @@ static const enum figure stack_figures[] = { FIGURE_PEAK, FIGURE_END, FIGURE_CAL
 struct job {
 	const struct report_command *command;
 	const struct tool *tool;
-	const char *file;         /* NULL: none */
+	const char *file; /* NULL: none */
+	char *folder;     /* of that file, with a slash behind; NULL: none */
+	struct trace_list traces;
 	struct baseline baseline; /* of the file */
 	struct baseline given;    /* limits of the command line */
 	struct labels *labels;
@@ -191,15 +195,27 @@ static bool enter_figure(const struct job *job, struct baseline_run *run, const 
 
 /* ---- One trace ---- */
 
-static bool is_doubtful(const struct summary *s)
+/* Removes a folder where a path begins with it. */
+static void remove_folder(char *text, const char *folder)
 {
-	return s->partial || !s->ended || s->lost || s->sampled;
+	const size_t n = strlen(folder);
+	for (char *at = text; (at = strstr(at, folder));) {
+		if (at == text || strchr(" =:,;\"'", at[-1]))
+			memmove(at, at + n, strlen(at + n) + 1);
+		else
+			at++;
+	}
 }
 
-/* How a baseline names a run: its command, on one line. NULL: no memory. */
-static char *name_run(const struct summary *run)
+/*
+ * How a baseline names a run: its command, on one line. Paths below the baseline's folder are relative to that, so that a
+ * file serves each checkout of a project. NULL: no memory.
+ */
+static char *name_run(const struct job *job, const struct summary *run)
 {
 	char *name = printable_copy(run->command, strlen(run->command));
+	if (name && job->folder)
+		remove_folder(name, job->folder);
 	size_t n = name ? strlen(name) : 0;
 	while (n && strchr(" \t", name[n - 1]))
 		name[--n] = '\0';
@@ -258,14 +274,17 @@ static bool check_lines(struct job *job, const struct baseline_run *lines, const
 /* False: no memory. */
 static bool check_summary(struct job *job, const struct summary *run, const struct summary *thens)
 {
-	char *name = name_run(run);
-	bool fine = name;
-	job->doubtful |= is_doubtful(run);
+	char *name = name_run(job, run);
+	bool fine = name && gate_begin_run(&job->check, name, run->name, run->duration_ns);
+	job->doubtful |= gate_doubt(run) != NULL;
 	if (fine && job->command->update && !job->doubtful) {
 		struct baseline_run *lines = baseline_open(&job->baseline, name);
 		fine = lines && update(job, lines, run, thens);
 	}
-	fine = fine && check_lines(job, baseline_find(&job->baseline, name), run, thens);
+	struct baseline_run *lines = fine ? baseline_find(&job->baseline, name) : NULL;
+	if (lines)
+		lines->seen = true;
+	fine = fine && check_lines(job, lines, run, thens);
 	free(name);
 	return fine;
 }
@@ -290,6 +309,18 @@ static int read_moments(struct job *job, const char *input, const struct summary
 	return TOOL_COMPLETE;
 }
 
+/* A trace that cannot be read keeps to no limit; the others are still checked. False: no memory. */
+static bool enter_unreadable(struct job *job, const char *input)
+{
+	const struct limit *limit;
+	const char *slash = strrchr(input, '/');
+	bool fine = gate_begin_run(&job->check, slash ? slash + 1 : input, input, 0);
+	job->doubtful = true;
+	for (size_t i = 0; fine && (limit = limit_at(job, i)); i++)
+		fine = gate_limit(&job->check, limit, &(struct gate_subject){ 0 }, &(struct gate_base){ 0 });
+	return fine;
+}
+
 /* Returns a tool_status. */
 static int check_input(struct job *job, const char *input)
 {
@@ -302,6 +333,8 @@ static int check_input(struct job *job, const char *input)
 		if (tool_has_result(status) && !check_summary(job, &run, thens))
 			status = no_memory(job);
 		summary_finish(&run);
+	} else if (thens) {
+		status = enter_unreadable(job, input) ? (int)TOOL_PARTIAL : no_memory(job);
 	}
 	for (size_t i = 0; thens && i < n; i++)
 		summary_finish(&thens[i]);
@@ -327,6 +360,21 @@ static bool write_baseline(struct job *job)
 		return false;
 	baseline_write(&job->baseline, file.out);
 	return output_end(&file, job->tool, job->file, true);
+}
+
+/* What the baseline has and this check has not. */
+static void note_absent(const struct job *job, struct answer *answer)
+{
+	const char *first = NULL;
+	size_t n = 0;
+	for (size_t i = 0; i < job->baseline.n_runs; i++) {
+		const struct baseline_run *run = &job->baseline.runs[i];
+		n += !run->seen;
+		first = first || run->seen ? first : run->command;
+	}
+	if (n && job->check.n_runs > 1)
+		answer_note(answer, "%zu of %zu runs of %s have no trace here: %s%s.", n,
+			    job->baseline.n_runs, job->file, first, n > 1 ? " ..." : "");
 }
 
 /* False after a message. */
@@ -356,7 +404,9 @@ static int write_check(struct job *job)
 		fine = write_for_server(job);
 	} else {
 		fine = gate_answer(&answer, &job->check, job->command->query.si);
-		fine = fine ? report_print(job->command, &answer) : (no_memory(job), false);
+		note_absent(job, &answer);
+		fine = fine && !answer_failed(&answer) ? report_print(job->command, &answer)
+						       : (no_memory(job), false);
 		answer_finish(&answer);
 	}
 	if (!fine || (job->command->update && !write_baseline(job)))
@@ -366,17 +416,61 @@ static int write_check(struct job *job)
 	return job->check.counts[GATE_UNVERIFIED] ? CHECK_STATUS_UNVERIFIED : TOOL_COMPLETE;
 }
 
+/* False after a message. */
+static bool list_traces(struct job *job)
+{
+	for (size_t i = 0; i < job->command->n_inputs; i++) {
+		const char *input = job->command->inputs[i];
+		if (trace_list_add(&job->traces, input))
+			continue;
+		if (errno == ENOENT)
+			tool_error(job->tool, "%s: no traces (*.zst) are in this folder", input);
+		else
+			tool_error(job->tool, "%s: %s", input, strerror(errno));
+		return false;
+	}
+	return true;
+}
+
+/* The folder of the file, without symbolic links, as programs name it. */
+static char *find_folder(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	char *name = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup("."), *folder = NULL;
+	char *real = name ? realpath(name, NULL) : NULL;
+	if (real && strcmp(real, "/") != 0 && asprintf(&folder, "%s/", real) < 0)
+		folder = NULL;
+	free(real);
+	free(name);
+	return folder;
+}
+
+/* Without traces the limits alone are read. Returns the exit status. */
+static int say_limits(const struct job *job)
+{
+	const size_t n = job->baseline.n_limits + job->given.n_limits;
+	if (job->tool->verbosity >= 0)
+		printf("%zu limit%s, %zu run%s: nothing is checked without a trace\n", n, n == 1 ? "" : "s",
+		       job->baseline.n_runs, job->baseline.n_runs == 1 ? "" : "s");
+	return TOOL_COMPLETE;
+}
+
 static int run(struct job *job)
 {
 	int status = read_limits(job);
+	if (status == TOOL_COMPLETE && job->command->n_inputs == 0)
+		return say_limits(job);
+	if (status == TOOL_COMPLETE && !list_traces(job))
+		return CHECK_STATUS_UNVERIFIED;
+	job->folder = job->file ? find_folder(job->file) : NULL;
 	job->labels = labels_create();
 	job->check.labels = job->labels;
 	if (!job->labels)
 		return no_memory(job);
 	if (status == TOOL_COMPLETE)
 		status = read_olds(job);
-	for (size_t i = 0; tool_has_result(status) && i < job->command->n_inputs; i++)
-		status = check_input(job, job->command->inputs[i]);
+	for (size_t i = 0; tool_has_result(status) && i < job->traces.n; i++)
+		status = check_input(job, job->traces.items[i]);
 	return tool_has_result(status) ? write_check(job) : status;
 }
 
@@ -385,6 +479,8 @@ int check_run(const struct report_command *command)
 	struct job job = { .command = command, .tool = &command->tool };
 	const int status = run(&job);
 	gate_finish(&job.check);
+	trace_list_finish(&job.traces);
+	free(job.folder);
 	base_finish(&job.base);
 	for (size_t i = 0; i < job.n_olds; i++)
 		summary_finish(&job.olds[i]);

@@ -354,7 +354,7 @@ static error_t add_word(struct report_command *command, struct argp_state *state
 /* Several traces have one answer, which is no section's. */
 static void check_several(const struct report_command *command, struct argp_state *state)
 {
-	if (command->n_inputs == 1 || command->n_olds || command->n_checks)
+	if (command->n_inputs <= 1 || command->n_olds || command->n_checks)
 		return;
 	if (command->html)
 		argp_error(state, "--html is about one trace");
@@ -377,7 +377,7 @@ static void check_several(const struct report_command *command, struct argp_stat
 /* The trace is there; without a section the first one is meant. */
 static error_t end_words(struct report_command *command, struct argp_state *state)
 {
-	if (!command->input)
+	if (!command->input && (command->n_checks == 0 || command->update))
 		argp_error(state,
 			   command->n_sections ? "which trace? (a trace of that name is ./%s)"
 					       : "which trace?",

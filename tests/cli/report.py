@@ -496,13 +496,21 @@ class Tests:
         assert "# slow\nrun planted 3\n\tcalls 402\n\tend 9600\n\tpeak 117792\n\tstack calls" in updated, updated
 
     def test_check_formats(self):
-        """JUnit's XML has each limit; annotations name file and line."""
+        """JUnit's XML has a case for each trace; annotations name file and line."""
         old, new = self.planted("planted"), self.planted("planted", "leak")
         words = "--diff", old, "--check=end<=+0", "--check=peak<=1G", "--check=live(at=1h)<=5", new
         suite = ElementTree.fromstring(self.check("--format=junit", *words, status=1))[0]
-        assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "1", "1"], suite.attrib
-        assert [[child.tag for child in case] for case in suite] == [["failure"], [], ["error"]]
-        assert "read_line (planted.c:" in suite[0][0].text, suite[0][0].text
+        assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["1", "1", "0"], suite.attrib
+        assert [(case.get("classname"), case.get("name")) for case in suite] == [("planted", "planted leak")]
+        failure, = suite[0]
+        assert failure.tag == "failure" and failure.get("message").startswith("end is 9.38 KiB"), failure.attrib
+        assert "read_line (planted.c:" in failure.text and "live(at=1h) <= 5 cannot be" in failure.text, failure.text
+        unread = os.path.join(self.folder, "unread.zst")
+        with open(unread, "wb") as file:
+            file.write(b"no trace")
+        suite = ElementTree.fromstring(self.check("--format=junit", "--check=peak<=1G", old, unread, status=2))[0]
+        assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["2", "0", "1"], suite.attrib
+        assert [[child.tag for child in case] for case in suite] == [[], ["error"]]
         lines = self.check("--format=github", *words, status=1).splitlines()
         assert re.match(r"::error file=[^:,]*planted\.c,line=\d+,title=planted leak::end is 9\.38 KiB", lines[0]), lines
         assert "::error title=planted leak::live" in lines[1] and lines[2].startswith("::notice "), lines
