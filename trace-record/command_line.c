@@ -30,7 +30,8 @@ static const char doc[] =
 	"Options in the environment variable MSREC_OPTS come "
 	"first.\n\n"
 	"Exit status: the program's; if a signal killed it, msrec dies of the same signal. 125 if msrec itself "
-	"failed, 126 if PROGRAM cannot be executed, 127 if it was not found.\n\n"
+	"failed, 126 if PROGRAM cannot be executed, 127 if it was not found. With --check, if the program exits with 0: 0 all "
+	"limits are kept, 1 one is exceeded, 2 one cannot be verified.\n\n"
 	"Example:\n"
 	"  msrec -o app.zst ./app --its-own-option\n"
 	"  msreplay -o - app.zst | ms_print /dev/stdin";
@@ -59,6 +60,11 @@ enum {
 	OPT_ROTATE,
 	OPT_DURATION,
 	OPT_MARK,
+	OPT_CHECK,
+	OPT_UPDATE,
+	OPT_CHECK_OUTPUT,
+	OPT_CHECK_FORMAT,
+	OPT_DROP_PASSED,
 	OPT_PID = 'p',
 };
 
@@ -118,10 +124,21 @@ static const struct argp_option options[] = {
 	  "At exit, have libc free what it keeps, as Valgrind does (yes)", 2 },
 	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", OPTION_ARG_OPTIONAL, "The same for libstdc++ (yes)",
 	  2 },
-	{ NULL, 0, NULL, 0, "Messages:", 3 },
-	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 3 },
-	{ "verbose", 'v', NULL, 0, "Say more", 3 },
-	{ "pid", OPT_PID, "PID", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 3 }, /* refused with a hint */
+	{ NULL, 0, NULL, 0, "Checking:", 3 },
+	{ "check", OPT_CHECK, "FILE|LIMIT", 0,
+	  "At the end, check the traces as msreport --check does, against a limit such as 'peak<=24M' or those of a "
+	  "file; status 1: one is exceeded (repeatable)",
+	  3 },
+	{ "update", OPT_UPDATE, NULL, 0, "Write to the file of --check what the traces come to", 3 },
+	{ "check-output", OPT_CHECK_OUTPUT, "FILE", 0, "Write the report to FILE (standard error)", 3 },
+	{ "check-format", OPT_CHECK_FORMAT, "FORMAT", 0,
+	  "Write the report as text, json, markdown, csv, junit or github (text)", 3 },
+	{ "drop-passed", OPT_DROP_PASSED, "yes|no", OPTION_ARG_OPTIONAL,
+	  "Remove the traces if all limits are kept and the program succeeded (no)", 3 },
+	{ NULL, 0, NULL, 0, "Messages:", 4 },
+	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 4 },
+	{ "verbose", 'v', NULL, 0, "Say more", 4 },
+	{ "pid", OPT_PID, "PID", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 4 }, /* refused with a hint */
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -229,6 +246,73 @@ static void choose_instructions(struct argp_state *state, struct command_line *l
 	line->instructions_wanted = strcmp(arg, "pmu") == 0;
 }
 
+/* A limit has a comparison; all else is a file. */
+static bool has_file(const struct check_options *check)
+{
+	size_t limits = 0;
+
+	for (size_t i = 0; i < check->n; i++)
+		limits += strpbrk(check->checks[i], "<>") || strstr(check->checks[i], "==");
+	return limits < check->n;
+}
+
+static error_t add_check(struct check_options *check, const char *arg)
+{
+	const char **grown = reallocarray(check->checks, check->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return ENOMEM;
+	check->checks = grown;
+	grown[check->n++] = arg;
+	return 0;
+}
+
+static error_t parse_check(int key, const char *arg, struct argp_state *state, struct check_options *check)
+{
+	switch (key) {
+	case OPT_CHECK:
+		return add_check(check, arg);
+	case OPT_UPDATE:
+		check->update = true;
+		return 0;
+	case OPT_CHECK_OUTPUT:
+		check->output = arg;
+		return 0;
+	case OPT_CHECK_FORMAT:
+		check->format = arg;
+		return 0;
+	case OPT_DROP_PASSED:
+		check->drop_passed = yes_or_no(state, "drop-passed", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What is checked is whole recordings, in files. */
+static void settle_check(const struct command_line *line, struct argp_state *state)
+{
+	const struct check_options *check = &line->check;
+	const struct msrec_options *wanted = &line->options;
+	const char *refused = wanted->capture.sample_bytes                     ? "--sample"
+			      : wanted->output.rotates                         ? "--rotate"
+			      : wanted->duration_s                             ? "--duration"
+			      : strcmp(wanted->output.pattern, "-") == 0       ? "-o -"
+			      : wanted->capture.exact && wanted->capture.pages ? "--pages of the exact engine"
+									       : NULL;
+
+	if (check->n && refused)
+		argp_error(state, "--check is not for %s: it needs whole recordings in files", refused);
+	if (check->n && check->update && !has_file(check))
+		argp_error(state, "--update writes the file of --check=FILE");
+	if (!check->n && (check->update || check->output || check->format || check->drop_passed))
+		argp_error(state, "--%s is about --check",
+			   check->update   ? "update"
+			   : check->output ? "check-output"
+			   : check->format ? "check-format"
+					   : "drop-passed");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct command_line *const line = state->input;
@@ -334,13 +418,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if ((capture->children_skip || capture->children_only) && !capture->trace_children)
 			argp_error(state, "--trace-children-%s needs --trace-children=yes",
 				   capture->children_skip ? "skip" : "only");
+		settle_check(line, state);
 		return 0;
 	case ARGP_KEY_ARGS:
 		line->argv = state->argv + state->next;
 		line->argc = state->argc - state->next;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_check(key, arg, state, &line->check);
 	}
 }
 

@@ -3,10 +3,12 @@
 #ifndef TRACE_RECORD_COMMAND_LINE_H
 #define TRACE_RECORD_COMMAND_LINE_H
 
+#include "check.h"
 #include "options.h"
 
 struct command_line {
 	struct msrec_options options; /* but for those of the program */
+	struct check_options check;   /* `n` is 0: nothing is checked */
 	char **argv;                  /* of the program */
 	int argc;
 	int verbosity;            /* 0: only errors; 1: the default */

@@ -26,28 +26,36 @@ bool finished_files_begin(void)
 }
 
 /* In one call: others write, too. */
-bool finished_files_add(const struct recording_report *r)
+static bool add(const struct finished_file *file, const char *path, const char *program)
 {
-	struct entry entry = {
-		.file = {
-			.main = r->main,
-			.executed = r->executed,
-			.stopped = r->stopped,
-			.events = r->events,
-			.lost = r->lost,
-			.bytes = r->bytes,
-			.figures = r->figures,
-		},
-		.path = (uint32_t)strlen(r->path) + 1,
-		.program = (uint32_t)strlen(r->program) + 1,
-	};
+	struct entry entry = { *file, (uint32_t)strlen(path) + 1, (uint32_t)strlen(program) + 1 };
 	const struct iovec parts[] = {
 		{ &entry, sizeof(entry) },
-		{ (void *)r->path, entry.path },
-		{ (void *)r->program, entry.program },
+		{ (void *)path, entry.path },
+		{ (void *)program, entry.program },
 	};
 
 	return list >= 0 && writev(list, parts, 3) == (ssize_t)(sizeof(entry) + entry.path + entry.program);
+}
+
+bool finished_files_add(const struct recording_report *r)
+{
+	const struct finished_file file = {
+		.main = r->main,
+		.executed = r->executed,
+		.stopped = r->stopped,
+		.events = r->events,
+		.lost = r->lost,
+		.bytes = r->bytes,
+		.figures = r->figures,
+	};
+
+	return add(&file, r->path, r->program);
+}
+
+void finished_files_note_unseen(void)
+{
+	add(&(struct finished_file){ 0 }, "", "");
 }
 
 static size_t list_size(void)
@@ -73,7 +81,10 @@ void finished_files_read(struct finished_files *files)
 		assert(entry.path + entry.program <= size - at - sizeof(entry));
 		entry.file.path = files->texts + at + sizeof(entry);
 		entry.file.program = entry.file.path + entry.path;
-		files->items[files->n++] = entry.file;
+		if (*entry.file.path)
+			files->items[files->n++] = entry.file;
+		else
+			files->unseen++;
 	}
 }
 

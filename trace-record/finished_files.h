@@ -19,7 +19,8 @@ struct finished_file {
 struct finished_files {
 	struct finished_file *items; /* in the order of their ends */
 	size_t n;
-	char *texts; /* private: NULL before finished_files_read() */
+	size_t unseen; /* what finished_files_note_unseen() noted */
+	char *texts;   /* private: NULL before finished_files_read() */
 };
 
 /* Before any worker is started. False: there can be no list. */
@@ -27,6 +28,9 @@ bool finished_files_begin(void);
 
 /* Adds the file of a report. False: it is not in the list. */
 bool finished_files_add(const struct recording_report *report);
+
+/* Notes that something was not recorded that should have been. */
+void finished_files_note_unseen(void);
 
 /* Those added by all processes. To be finished in any case. */
 void finished_files_read(struct finished_files *files);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "install_paths.h"
+#include "installed.h"
 
 #define BUDGET_MS 200
 #define MOST_BYTES 4096u /* of what msreport says */
@@ -57,8 +57,7 @@ static void become_msreport(const char *program, const char *path, int to)
 
 static int start(struct msreport *child, const char *path)
 {
-	static const char *const places[] = { "msreport", "../analyze/msreport" };
-	char *program = install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
+	char *program = installed_msreport();
 	int ends[2];
 
 	child->deadline_ms = now_ms() + BUDGET_MS;

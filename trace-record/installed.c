@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "install_paths.h"
 #include "messages.h"
 
 /* A file that comes with msrec: beside msrec in a build tree, else where it is installed. */
@@ -88,4 +89,11 @@ char *installed_valgrind(void)
 		return NULL;
 	}
 	return starter;
+}
+
+char *installed_msreport(void)
+{
+	static const char *const places[] = { "msreport", "../analyze/msreport" };
+
+	return install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
 }

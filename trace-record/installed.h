@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorders that are installed with msrec, or lie beside it in a build tree. */
+/* What is installed with msrec, or lies beside it in a build tree: the recorders, and msreport. */
 #ifndef TRACE_RECORD_INSTALLED_H
 #define TRACE_RECORD_INSTALLED_H
 
@@ -13,5 +13,8 @@ char *installed_preload(bool with_pages);
 
 /* The program that starts the tool for Valgrind; NULL after a message: it is not there. */
 char *installed_valgrind(void);
+
+/* msreport; NULL: it is not there. */
+char *installed_msreport(void);
 
 #endif

@@ -10,10 +10,10 @@
 
 static int verbosity = 1;
 
-void messages_setup(int wanted_verbosity)
+void messages_setup(int wanted_verbosity, bool listed)
 {
 	verbosity = wanted_verbosity;
-	if (verbosity > 0)
+	if (verbosity > 0 || listed)
 		finished_files_begin();
 }
 
@@ -51,7 +51,10 @@ static void report_file_or_list(const struct recording_report *r)
 void messages_report(const struct recording_report *r)
 {
 	const char *reason = r->error == MST_ERR_IO ? strerror(r->error_number) : mst_strerror(r->error);
+	const bool finished = !r->refused && !r->unrecorded && !r->waiting && !r->unfinished;
 
+	if (!r->waiting && !(finished && r->recorded))
+		finished_files_note_unseen();
 	if (r->refused) {
 		complain("process %d is not recorded: %s%s%s", (int)r->refused, r->path ? r->path : "",
 			 r->path ? ": " : "", reason);
@@ -86,4 +89,6 @@ void messages_report(const struct recording_report *r)
 		fprintf(stderr, "msrec: %s: goes on in %s\n", r->path, r->next);
 	if (verbosity > 0)
 		report_file_or_list(r);
+	else if (r->recorded)
+		finished_files_add(r);
 }

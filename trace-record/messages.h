@@ -7,8 +7,8 @@
 
 #include "report.h"
 
-/* `verbosity` 0 leaves only errors. */
-void messages_setup(int verbosity);
+/* `verbosity` 0 leaves only errors; then files are listed (finished_files.h) only if `listed`. */
+void messages_setup(int verbosity, bool listed);
 
 /* A line with msrec's name in front. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "collector.h"
 #include "command_line.h"
 #include "counter.h"
@@ -68,6 +69,15 @@ static void catch_signals(struct collector *collector, pid_t pid)
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* The program is gone, and the collector: nothing passes signals on. */
+static void release_signals(void)
+{
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, SIG_IGN);
 }
 
 /* Ends as the program ended. */
@@ -148,30 +158,49 @@ static int start(struct collector *collector, struct launch *launch)
 	return 0;
 }
 
-/* What was not recorded as asked for. */
-static void report_gaps(const struct collector *collector)
+/* Whether the program exited with 0. */
+static bool has_succeeded(int status)
 {
-	const struct collector_gaps gaps = collector_gaps(collector);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
-	if (gaps.unrecorded)
+/* What --check says counts if the program itself did not fail. */
+static int check(const struct collector_gaps *gaps, int status)
+{
+	const struct capture_options *capture = &config.line.options.capture;
+
+	return check_traces(&config.line.check, &(struct check_run){
+							.program = config.path,
+							.only = capture->children_only,
+							.blind = gaps->unrecorded || gaps->unsaid,
+							.succeeded = has_succeeded(status),
+							.verbosity = config.line.verbosity,
+						});
+}
+
+/* What was not recorded as asked for. */
+static void report_gaps(const struct collector_gaps *gaps)
+{
+	if (gaps->unrecorded)
 		complain(
 			"%u processes were not recorded: too many at a time, or no room in their address space",
-			gaps.unrecorded);
-	if (gaps.left_out && config.line.verbosity > 0)
+			gaps->unrecorded);
+	if (gaps->left_out && config.line.verbosity > 0)
 		complain("%u forked children were not recorded: -o - takes the trace of one process",
-			 gaps.left_out);
-	if (gaps.unsaid && config.line.verbosity > 0)
-		complain("%u more programs were executed that could not be recorded", gaps.unsaid);
-	if (gaps.uncounted)
-		complain("--instructions: those of %u threads could not be counted", gaps.uncounted);
-	if (gaps.untimed)
-		complain("--timer: the stacks of %u threads were seen at calls only", gaps.untimed);
+			 gaps->left_out);
+	if (gaps->unsaid && config.line.verbosity > 0)
+		complain("%u more programs were executed that could not be recorded", gaps->unsaid);
+	if (gaps->uncounted)
+		complain("--instructions: those of %u threads could not be counted", gaps->uncounted);
+	if (gaps->untimed)
+		complain("--timer: the stacks of %u threads were seen at calls only", gaps->untimed);
 }
 
 /* Records; ends as the program ended, or returns msrec's own exit status. */
 static int record(void)
 {
 	struct collector *collector = collector_create(&config.line.options, messages_report);
+	struct collector_gaps gaps = { 0 };
 	struct launch launch;
 	int failed, status = 0;
 
@@ -187,16 +216,24 @@ static int record(void)
 	failed = start(collector, &launch);
 	if (!failed) {
 		status = collector_run(collector, launch.pid);
-		report_gaps(collector);
+		gaps = collector_gaps(collector);
+		report_gaps(&gaps);
 	}
 	signal(SIGCHLD, SIG_DFL);
 	collector_destroy(collector);
+	release_signals();
 	if (!failed && config.line.verbosity > 0)
 		last_lines_print(&(struct last_lines){
 			.capture = &config.line.options.capture,
 			.verbosity = config.line.verbosity,
 			.shell = launch_runs_shell(config.path),
 		});
+	if (!failed && config.line.check.n) {
+		const int verdict = check(&gaps, status);
+
+		if (has_succeeded(status))
+			return verdict;
+	}
 	if (!failed)
 		end_like(status);
 	return failed;
@@ -341,13 +378,14 @@ int main(int argc, char **argv)
 	status = command_line_parse(&config.line, argc, argv);
 	if (status)
 		return status;
-	messages_setup(config.line.verbosity);
+	messages_setup(config.line.verbosity, config.line.check.n > 0);
 	if (!settle_engine(&config.line.options))
 		return LAUNCH_FAILED;
 	status = find_program();
 	if (status)
 		return status;
-	if (!find_recorder() || !settle_stream(&config.line.options))
+	if (!find_recorder() || !settle_stream(&config.line.options) ||
+	    (config.line.check.n && !check_prepare(&config.line.check)))
 		return LAUNCH_FAILED;
 	/* The blocks that libraries free at exit do not change estimates, and freeing them takes time. */
 	if (capture->sample_bytes)

@@ -2,7 +2,7 @@
 # fish completion for msrec: its options, then a command line of its own.
 
 # Options whose value may be the next word.
-set -g __msrec_valued -o --output -z --level --engine --depth --timer --instructions --sample --max-size --duration --mark
+set -g __msrec_valued -o --output -z --level --engine --depth --timer --instructions --sample --max-size --duration --mark --check --check-output --check-format
 
 # True until the program has been named.
 function __msrec_has_no_program
@@ -47,6 +47,11 @@ complete $own -l stacks -f -a 'yes no' -d 'Record how deep stacks are'
 complete $own -l rss -f -a 'yes no' -d 'Record how much memory the process has'
 complete $own -l run-libc-freeres -f -a 'yes no' -d 'Let libc free its own blocks at exit'
 complete $own -l run-cxx-freeres -f -a 'yes no' -d 'Let libstdc++ free its own blocks at exit'
+complete $own -l check -r -F -d 'Check the traces at the end against a file or limit'
+complete $own -l update -d 'Write the file of --check'
+complete $own -l check-output -r -F -d 'Name of the report'
+complete $own -l check-format -x -a 'text json markdown csv junit github' -d 'Form of the report'
+complete $own -l drop-passed -f -a 'yes no' -d 'Remove the traces of a run that is fine'
 complete $own -s q -l quiet -d 'Only errors'
 complete $own -s v -l verbose -d 'Say more'
 complete $own -l help -d 'List the options'
