@@ -189,10 +189,10 @@ static void write_title(struct answer *a, const struct gate *c)
 }
 
 static const struct answer_column run_columns[] = {
-	{ "status", "", ANSWER_TEXT, ANSWER_DATA },      { "run", "", ANSWER_TEXT, ANSWER_DATA },
-	{ "trace", "", ANSWER_TEXT, ANSWER_DATA },       { "duration_ns", "", ANSWER_NS, ANSWER_DATA },
-	{ "within", "", ANSWER_COUNT, ANSWER_DATA },     { "exceeded", "", ANSWER_COUNT, ANSWER_DATA },
-	{ "unverified", "", ANSWER_COUNT, ANSWER_DATA },
+	{ "status", "", ANSWER_TEXT, ANSWER_DATA },    { "run", "", ANSWER_TEXT, ANSWER_DATA },
+	{ "duration_ns", "", ANSWER_NS, ANSWER_DATA }, { "within", "", ANSWER_COUNT, ANSWER_DATA },
+	{ "exceeded", "", ANSWER_COUNT, ANSWER_DATA }, { "unverified", "", ANSWER_COUNT, ANSWER_DATA },
+	{ "trace", "", ANSWER_TEXT, ANSWER_DATA },
 };
 
 /* One row a recording, for programs. */
@@ -203,11 +203,11 @@ static void write_runs(struct answer *a, const struct gate *c)
 		const struct gate_run *run = &c->runs[i];
 		answer_text(a, gate_names[gate_run_status(run)]);
 		answer_text(a, run->name);
-		answer_text(a, run->trace);
 		answer_number(a, run->duration_ns);
 		answer_number(a, run->counts[GATE_WITHIN]);
 		answer_number(a, run->counts[GATE_EXCEEDED]);
 		answer_number(a, run->counts[GATE_UNVERIFIED]);
+		answer_text(a, run->trace);
 	}
 }
 
