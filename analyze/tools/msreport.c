@@ -8,6 +8,7 @@
 #include "family_run.h"
 #include "full_version.h"
 #include "memory.h"
+#include "repeat_run.h"
 #include "report_input.h"
 #include "report_run.h"
 
@@ -18,6 +19,8 @@ const char *argp_program_version = NAME " " MSREC_FULL_VERSION;
 static int run(const struct report_command *command)
 {
 	struct report_input input;
+	if (command->repeat)
+		return repeat_run(command);
 	if (command->n_checks)
 		return check_run(command);
 	if (command->n_olds)

@@ -34,9 +34,11 @@ enum {
 	KEY_FIGURE,
 	KEY_CHECK,
 	KEY_UPDATE,
+	KEY_REPEAT,
 };
 
 #define NS_PER_MS 1000000u
+#define MOST_REPEATS 1000
 #define MOST_SUPPRESSIONS (1u << 20) /* bytes of a file */
 
 enum { GROUP_QUESTION = 1, GROUP_DIFF = FILTER_GROUP + 1, GROUP_SITES, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
@@ -76,6 +78,9 @@ static const struct argp_option options[] = {
 	  "whether traces keep to limits, as 'peak<=24M', or those of a file; status 1: no (repeatable)",
 	  GROUP_DIFF },
 	{ "update", KEY_UPDATE, NULL, 0, "write to the file of --check what the traces come to", GROUP_DIFF },
+	{ "repeat", KEY_REPEAT, "N", 0,
+	  "run a command N times, and say which figures vary and which tolerance limits need: --repeat=10 -- ./test",
+	  GROUP_DIFF },
 	{ NULL, 0, NULL, 0, "Sites:", GROUP_SITES },
 	{ "alloc-fn", KEY_ALLOC_FN, "NAME", 0, "this function is an allocator, not a site (repeatable)",
 	  GROUP_SITES },
@@ -343,7 +348,7 @@ static void check_diff(const struct report_command *command, struct argp_state *
 /* Words that name a section come first; the others are traces. */
 static error_t add_word(struct report_command *command, struct argp_state *state, const char *word)
 {
-	const struct report_section *section = report_section_find(word);
+	const struct report_section *section = command->repeat ? NULL : report_section_find(word);
 	if (section && !command->input)
 		return add_section(command, section);
 	if (command->input && section)
@@ -374,6 +379,17 @@ static void check_several(const struct report_command *command, struct argp_stat
 	}
 }
 
+/* Of a command there are no traces yet. */
+static void check_repeat(const struct report_command *command, struct argp_state *state)
+{
+	if (!command->input)
+		argp_error(state, "--repeat=N needs a command: --repeat=10 -- ./test");
+	if (command->update || command->n_olds || command->html || command->n_sections ||
+	    command->format > REPORT_CSV)
+		argp_error(state,
+			   "--repeat=N is not for --update, --diff, --html, sections, junit or github");
+}
+
 /* The trace is there; without a section the first one is meant. */
 static error_t end_words(struct report_command *command, struct argp_state *state)
 {
@@ -386,7 +402,10 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 	if (error)
 		return error;
 	check_diff(command, state);
-	check_several(command, state);
+	if (command->repeat)
+		check_repeat(command, state);
+	else
+		check_several(command, state);
 	check_check(command, state);
 	command->query.suppressions = &command->suppressions;
 	if (!command->no_built_in && !suppressions_add_built_in(&command->suppressions))
@@ -471,6 +490,11 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 	case KEY_UPDATE:
 		command->update = true;
 		return 0;
+	case KEY_REPEAT:
+		parse_number(state, "repeat", value, MOST_REPEATS, &command->repeat);
+		if (command->repeat < 2)
+			argp_error(state, "--repeat=%s: should be 2 or more", value);
+		return 0;
 	case KEY_FIGURE:
 		parse_figures(command, state, value);
 		return 0;
@@ -543,7 +567,8 @@ static const struct argp_child children[] = { { &filter_argp, 0, NULL, 0 }, { 0 
 const struct argp report_argp = {
 	.options = options,
 	.parser = parse_option,
-	.args_doc = "[SECTION...] TRACE\nTRACE...\n--diff=OLD TRACE\n--check=FILE|LIMIT TRACE...",
+	.args_doc =
+		"[SECTION...] TRACE\nTRACE...\n--diff=OLD TRACE\n--check=FILE|LIMIT TRACE...\n--repeat=N -- PROGRAM [ARG...]",
 	.doc = doc,
 	.children = children,
 	.help_filter = list_sections,

@@ -28,6 +28,7 @@ struct report_command {
 	const char **checks;   /* of --check: limits, and one file */
 	size_t n_checks;
 	bool update;       /* that file */
+	uint64_t repeat;   /* runs of the command that `inputs` are; 0: they are traces */
 	const char **olds; /* of --diff, by their names */
 	size_t n_olds;
 	bool figures[FIGURES]; /* of --diff: those with lists */

@@ -15,7 +15,7 @@ import sys
 from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, methods, run_cases    # noqa: E402
+from harness import run_methods    # noqa: E402
 
 
 class Tests:
@@ -139,6 +139,40 @@ class Tests:
         self.run(folder, "--check=peak<=1G", "--max-size=64k", "perl", "-e", "push @x, $_ x 9 for 1 .. 300000",
                  status=2)
 
+    def repeat(self, folder, *words, status=0):
+        done = subprocess.run([self.msreport, "-q", "--format=json", *words], cwd=folder, capture_output=True,
+                              text=True, input="not read")
+        assert done.returncode == status, (words, done)
+        return json.loads(done.stdout)["sections"]["repeat"]
+
+    def test_repeat(self):
+        """What varies is named, with its stack and the tolerance that it needs."""
+        folder = self.folder("repeat")
+        same = self.repeat(folder, "--repeat=3", "--", self.planted)
+        figures = {row["figure"]: (row["least"], row["most"], row["tolerance"]) for row in same["figures"]}
+        assert figures["calls"] == (202, 202, "+0") and figures["peak"] == (108192 + 79, 108192 + 79, "+0"), figures
+        assert (same["varies"], same["stacks"], same["runs"]) == (0, [], 3), same
+        script = ("n=$(cat n); echo $((n + 1)) >n; case $((n % 2)) in 1) PLANTED=call;; *) PLANTED=;; esac; "
+                  f"export PLANTED; exec {self.planted}")
+        words = "--repeat=4", "--", "sh", "-c", script
+        with open(os.path.join(folder, "n"), "w", encoding="ascii") as file:
+            file.write("0\n")
+        varies = self.repeat(folder, *words, status=1)
+        calls, = (row for row in varies["figures"] if row["figure"] == "calls")
+        assert (calls["least"], calls["median"], calls["most"], calls["tolerance"]) == (202, 202, 402, "+200%"), calls
+        assert {(row["figure"], row["least"], row["most"], row["runs"], row["function"]) for row in varies["stacks"]} \
+            == {("bytes", 9500, 12700, 4, "read_line"), ("calls", 200, 400, 4, "read_line"),
+                ("temporary", 200, 400, 4, "read_line")}, varies["stacks"]
+        noisy = self.repeat(folder, "--check=calls<=+1%", "--check=peak<=+0", "--check=calls<=300", *words, status=1)
+        assert [(row["status"], row["held"], row["compared"]) for row in noisy["limits"]] == [
+            ("noisy", 12, 16), ("kept", 16, 16), ("noisy", 2, 4)], noisy["limits"]
+        self.repeat(folder, "--check=peak<=+0", *words)
+        assert not self.traces(folder)
+        for wrong, wanted in ((["--repeat=1", "true"], 64), (["--repeat=2"], 64), (["--repeat=2", "nosuchprogram"], 2),
+                              (["--repeat=2", "--update", "--check=a", "true"], 64)):
+            done = subprocess.run([self.msreport, *wrong], cwd=folder, capture_output=True, text=True)
+            assert done.returncode == wanted and done.stderr, done
+
     def suite(self, folder, *words, status=0, runner="sh"):
         """Ten tests below a runner, one of which has regressed: 'PLANTED=leak'."""
         script = "".join(f"PLANTED=$MODE{i} {self.planted} {i} {folder}/data{i}\n" for i in range(10))
@@ -168,9 +202,7 @@ class Tests:
 
 
 def main():
-    options = arguments(__doc__, "--only")
-    with Scratch() as folder:
-        return run_cases(methods(Tests(options, folder)), None, options.only)
+    return run_methods(__doc__, Tests)
 
 
 if __name__ == "__main__":
