@@ -38,6 +38,7 @@ static const char *const starters[] = {
 void summary_finish(struct summary *s)
 {
 	free(s->stacks);
+	free(s->calls);
 	pool_finish(&s->pool);
 	*s = (struct summary){ 0 };
 }
@@ -58,6 +59,15 @@ struct path {
 	uint32_t *items;
 	uint32_t n, room;
 	uint32_t starters; /* of them the last ones, that are left out */
+};
+
+/* What makes a summary. */
+struct maker {
+	struct summary *summary;
+	struct report *report;
+	struct labels *labels;
+	const struct summary_query *query;
+	struct path path; /* of the present stack */
 };
 
 /* "__libc_start_main@@GLIBC_2.34", too. */
@@ -113,21 +123,46 @@ static const char *build_name(const struct report *r, uint32_t module, char text
 	return text;
 }
 
+/* A call that is to be labelled. */
+struct place {
+	const char *function, *file;
+	int line;
+	bool named, hidden;
+	uint32_t module;
+};
+
+/* Keeps the call of a label that is seen for the first time, if calls are asked for. False: no memory. */
+static bool keep_call(struct maker *m, uint32_t label, const struct place *at)
+{
+	struct summary *s = m->summary;
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(m->report->reader, &n);
+	const char *module = at->module < n ? modules[at->module].path : "";
+	if (!m->query->calls || (label < s->n_calls && s->calls[label].function))
+		return true;
+	if (!array_reserve_zeroed(&s->calls, label, &s->n_calls, sizeof(*s->calls)))
+		return false;
+	struct label_call *call = &s->calls[label];
+	*call = (struct label_call){ .line = at->line, .named = at->named, .hidden = at->hidden };
+	return keep(s, at->file, &call->file) && keep(s, module, &call->module) &&
+	       keep(s, at->function, &call->function);
+}
+
 /* False: no memory. */
-static bool label_call(const struct report *r, struct labels *labels, uint32_t call, uint32_t module,
-		       uint32_t *label)
+static bool label_call(struct maker *m, uint32_t call, uint32_t module, uint32_t *label)
 {
 	char build[2 * MST_BUILD_ID_MAX + 1];
-	const struct call *c = call_sites_at(r->calls, call);
-	bool hidden;
-	return sites_hide(r->sites, call, module, &hidden) &&
-	       labels_add(labels,
+	const struct call *c = call_sites_at(m->report->calls, call);
+	struct place place = { c->function, c->file, c->line, c->named, false, module };
+	return sites_hide(m->report->sites, call, module, &place.hidden) &&
+	       labels_add(m->labels,
 			  &(struct labelled){ .function = c->function,
 					      .named = c->named,
-					      .module = module_name(r, module),
-					      .build = c->named ? "" : build_name(r, module, build),
-					      .hidden = hidden },
-			  label);
+					      .module = module_name(m->report, module),
+					      .build = c->named ? "" : build_name(m->report, module, build),
+					      .hidden = place.hidden },
+			  label) &&
+	       keep_call(m, *label, &place);
 }
 
 static bool path_add(struct path *p, uint32_t label, bool starter)
@@ -139,8 +174,10 @@ static bool path_add(struct path *p, uint32_t label, bool starter)
 	return true;
 }
 
-static bool collect_stack(const struct report *r, struct labels *labels, uint32_t stack, struct path *p)
+static bool collect_stack(struct maker *m, uint32_t stack)
 {
+	const struct report *r = m->report;
+	struct path *p = &m->path;
 	uint32_t n_stacks, n_frames, n, label;
 	const struct mst_stack *stacks = mst_reader_stacks(r->reader, &n_stacks);
 	const struct mst_frame *frames = mst_reader_frames(r->reader, &n_frames);
@@ -152,7 +189,7 @@ static bool collect_stack(const struct report *r, struct labels *labels, uint32_
 			const struct call *call = call_sites_at(r->calls, calls[i]);
 			/* Outside of a starter, code without a name is a stripped program's _start. */
 			const bool starter = call->named ? is_starter(call->function) : p->starters > 0;
-			if (!label_call(r, labels, calls[i], frames[frame].module, &label) ||
+			if (!label_call(m, calls[i], frames[frame].module, &label) ||
 			    !path_add(p, label, starter))
 				return false;
 		}
@@ -164,24 +201,34 @@ static bool collect_stack(const struct report *r, struct labels *labels, uint32_
 	return true;
 }
 
-/* One label: of the site's function, or of its library. */
-static bool collect_site(const struct report *r, struct labels *labels, uint32_t stack, enum summary_by by,
-			 struct path *p)
+/* A site's function, or what stands for it. */
+static const char *site_name(const struct maker *m, const struct site *site)
 {
-	const struct site *site = sites_of(r->sites, stack);
+	const char *module = sites_module(m->report->sites, site->module);
+	if (m->query->by == SUMMARY_BY_LIBRARY)
+		return *module ? module : "[no library]";
+	return site->call == MST_NONE ? "[no stack]" : call_sites_at(m->report->calls, site->call)->function;
+}
+
+/* One label: of the site's function, or of its library. */
+static bool collect_site(struct maker *m, uint32_t stack)
+{
+	const bool by_library = m->query->by == SUMMARY_BY_LIBRARY;
+	const struct site *site = sites_of(m->report->sites, stack);
 	uint32_t label;
-	p->n = p->starters = 0;
+	m->path.n = m->path.starters = 0;
 	if (!site)
 		return false;
-	if (by == SUMMARY_BY_FUNCTION && site->call != MST_NONE)
-		return label_call(r, labels, site->call, site->module, &label) && path_add(p, label, false);
-	return labels_add(labels,
-			  &(struct labelled){
-				  .function = "",
-				  .named = true,
-				  .module = by == SUMMARY_BY_LIBRARY ? module_name(r, site->module) : "?" },
+	if (!by_library && site->call != MST_NONE)
+		return label_call(m, site->call, site->module, &label) && path_add(&m->path, label, false);
+	const struct place place = { site_name(m, site), "", 0, true, false, site->module };
+	return labels_add(m->labels,
+			  &(struct labelled){ .function = "",
+					      .named = true,
+					      .module = by_library ? module_name(m->report, site->module)
+								   : "?" },
 			  &label) &&
-	       path_add(p, label, false);
+	       keep_call(m, label, &place) && path_add(&m->path, label, false);
 }
 
 /* ---- Stacks ---- */
@@ -204,9 +251,11 @@ static const char *find_caller(const struct report *r, uint32_t stack, const str
 	return NULL;
 }
 
-static bool describe(struct summary *s, struct report *r, uint32_t stack, enum summary_by by,
-		     struct origin *origin)
+static bool describe(struct maker *m, uint32_t stack, struct origin *origin)
 {
+	struct summary *s = m->summary;
+	const struct report *r = m->report;
+	const enum summary_by by = m->query->by;
 	const struct site *site = sites_of(r->sites, stack);
 	if (!site)
 		return false;
@@ -215,12 +264,7 @@ static bool describe(struct summary *s, struct report *r, uint32_t stack, enum s
 	const char *module = sites_module(r->sites, site->module);
 	origin->line = known && by == SUMMARY_BY_STACK ? call->line : 0;
 	origin->id = by == SUMMARY_BY_STACK ? sites_id(r->sites, stack) : 0;
-	return keep(s,
-		    known                      ? call->function
-		    : by != SUMMARY_BY_LIBRARY ? "[no stack]"
-		    : *module                  ? module
-					       : "[no library]",
-		    &origin->function) &&
+	return keep(s, site_name(m, site), &origin->function) &&
 	       keep(s, known && *call->file ? call->file : NULL, &origin->file) &&
 	       keep(s, *module ? module : NULL, &origin->module) &&
 	       keep(s, known && site->via != MST_NONE ? call_sites_at(r->calls, site->via)->function : NULL,
@@ -270,27 +314,26 @@ static void add_group(struct summary_stack *to, const struct group *g, bool supp
 }
 
 /* Groups come with the most allocated bytes first, so the first one of a path describes it. False: no memory. */
-static bool add_groups(struct summary *s, struct report *r, struct labels *labels, enum summary_by by,
-		       const struct groups *groups, uint32_t *number_of)
+static bool add_groups(struct maker *m, const struct groups *groups, uint32_t *number_of)
 {
+	struct summary *s = m->summary;
+	const struct report *r = m->report;
 	uint32_t *suppressed = suppressions_of_stacks(r->query->suppressions, r->reader, r->calls);
 	struct hash_index index;
-	struct path path = { 0 };
 	bool fine = hash_index_init(&index) && suppressed;
 	for (uint32_t i = 0; fine && i < groups->n; i++) {
 		const struct group *g = &groups->items[i];
 		const uint32_t before = s->n;
 		struct summary_stack *to = NULL;
-		if (by == SUMMARY_BY_STACK ? collect_stack(r, labels, g->stack, &path)
-					   : collect_site(r, labels, g->stack, by, &path))
-			to = find_stack(s, &index, &path);
-		fine = to && (s->n == before || describe(s, r, g->stack, by, &to->origin));
+		if (m->query->by == SUMMARY_BY_STACK ? collect_stack(m, g->stack) : collect_site(m, g->stack))
+			to = find_stack(s, &index, &m->path);
+		fine = to && (s->n == before || describe(m, g->stack, &to->origin));
 		if (!fine)
 			break;
 		add_group(to, g, suppressed[g->stack] != MST_NONE);
 		number_of[g->stack] = (uint32_t)(to - s->stacks);
 	}
-	free(path.items);
+	free(m->path.items);
 	free(suppressed);
 	hash_index_finish(&index);
 	return fine;
@@ -373,8 +416,10 @@ static void add_totals(struct summary *s, const struct report *r)
 	add_mistakes(s, r);
 }
 
-bool summary_make(struct summary *s, struct report *r, struct labels *labels, enum summary_by by)
+bool summary_make(struct summary *s, struct report *r, struct labels *labels,
+		  const struct summary_query *query)
 {
+	struct maker maker = { .summary = s, .report = r, .labels = labels, .query = query };
 	struct groups groups = { 0 };
 	uint32_t n_stacks;
 	mst_reader_stacks(r->reader, &n_stacks);
@@ -385,7 +430,7 @@ bool summary_make(struct summary *s, struct report *r, struct labels *labels, en
 		memset(number_of, 0xff, n_stacks * sizeof(*number_of));
 	bool fine = number_of && keep_command(s, r) &&
 		    report_groups(r, r->profile, &groups, BY_STACK, ORDER_BYTES) &&
-		    add_groups(s, r, labels, by, &groups, number_of);
+		    add_groups(&maker, &groups, number_of);
 	if (fine && s->knows_lives)
 		fine = add_lives(s, r, number_of, n_stacks);
 	else

@@ -50,6 +50,16 @@ struct summary_stack {
 	struct origin origin;
 };
 
+/* The call at which a recording first has a label, in its largest stack. Texts are the summary's. */
+struct label_call {
+	const char *function; /* NULL: the recording doesn't have the label */
+	const char *file;     /* "": not known */
+	const char *module;   /* path; "": none */
+	int line;             /* 0: not known */
+	bool named;           /* the function's name is known */
+	bool hidden;          /* sites_hide() */
+};
+
 struct summary {
 	const char *name, *command; /* of the trace; the program and its arguments */
 	uint64_t totals[FIGURES];
@@ -62,6 +72,8 @@ struct summary {
 	bool stopped, part; /* that is before the program's; its beginning is behind the program's */
 	struct summary_stack *stacks; /* no two have equal labels */
 	uint32_t n, room;
+	struct label_call *calls; /* [n_calls], by label; NULL: not asked for */
+	uint32_t n_calls;
 	struct answer_filter passed; /* by the filters; without `words` and `n` */
 	bool partial, sampled;
 	bool knows_lives; /* else FIGURE_TEMPORARY and FIGURE_LIFE are unknown */
@@ -71,11 +83,17 @@ struct summary {
 /* What stacks are taken for the same within one recording. */
 enum summary_by { SUMMARY_BY_STACK, SUMMARY_BY_FUNCTION, SUMMARY_BY_LIBRARY };
 
+struct summary_query {
+	enum summary_by by;
+	bool calls; /* those of labels */
+};
+
 /*
- * After the replay of a report with its profile and sites; errors are those of its mistakes, if it has them. Frames outside of main are left out of stacks. False: no
- * memory; summary_finish() must still be called.
+ * After the replay of a report with its profile and sites; errors are those of its mistakes, if it has them. Frames
+ * outside of main are left out of stacks. False: no memory; summary_finish() must still be called.
  */
-bool summary_make(struct summary *summary, struct report *report, struct labels *labels, enum summary_by by);
+bool summary_make(struct summary *summary, struct report *report, struct labels *labels,
+		  const struct summary_query *query);
 void summary_finish(struct summary *summary);
 
 /* The stacks as match_stacks() takes them, to be freed. NULL: no memory. */

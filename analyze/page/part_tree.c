@@ -5,8 +5,6 @@
 
 #include "parts.h"
 
-enum frame_flag { FRAME_HIDDEN = 1, FRAME_NAMED = 2 };
-
 /* The path of a module, "" for none. */
 static const char *module_path(const struct parts *p, uint32_t module)
 {

@@ -23,7 +23,11 @@ enum part {
 	PART_THREADS,
 	PART_SOURCES,
 	PART_MARKS,
+	PART_CHANGES, /* of a comparison, instead of all parts from PART_BORDERS on */
 };
+
+/* Bits of PART_FRAMES. */
+enum frame_flag { FRAME_HIDDEN = 1, FRAME_NAMED = 2 };
 
 /* What all parts are made of. */
 struct parts {

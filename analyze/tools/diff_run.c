@@ -2,11 +2,14 @@
 #include "diff_run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "diff_answer.h"
+#include "change_page.h"
 #include "figures.h"
 #include "imported.h"
 #include "input_part.h"
+#include "page_file.h"
+#include "page_run.h"
 #include "report_print.h"
 #include "summarize.h"
 
@@ -59,7 +62,8 @@ static int read_all(struct recordings *all, const struct report_command *command
 	const struct summarize_query query = {
 		.by = summary_by(&command->query),
 		.until_ms = UINT64_MAX,
-		.lives = command->figures[FIGURE_TEMPORARY] || command->figures[FIGURE_LIFE],
+		.lives = command->html || command->figures[FIGURE_TEMPORARY] || command->figures[FIGURE_LIFE],
+		.calls = command->html,
 	};
 	int result = TOOL_COMPLETE;
 	all->n = command->n_olds + 1;
@@ -100,47 +104,114 @@ static const char *describe_moment(const struct report_command *command, char te
 	return text;
 }
 
-/* Returns false without memory, or after a message if the answer cannot be written. */
-static bool answer_diff(const struct report_command *command, const struct recordings *all, bool *written)
+/* What is printed, besides a page only if figures were asked for. */
+static bool has_answer(const struct report_command *command)
 {
-	struct base base = { 0 };
-	struct diff diff = { 0 };
-	struct answer answer = { 0 };
-	char moment[FIGURE_SIZE + 16];
-	struct diff_view view = {
-		.top = command->query.top ? command->query.top : USUAL_ROWS,
-		.si = command->query.si,
-		.moment = describe_moment(command, moment),
-	};
-	struct answer_filter filter = all->items[all->n - 1].passed;
-	filter.words = (const char *const *)command->filter.words;
-	filter.n = command->filter.n_words;
-	answer.filter = filter.n ? &filter : NULL;
+	return !command->html || command->figures_given;
+}
+
+static void fill_view(struct diff_view *view, const struct report_command *command)
+{
+	view->top = command->query.top ? command->query.top : USUAL_ROWS;
+	view->si = command->query.si;
 	for (unsigned f = 0; f < FIGURES; f++)
-		view.figures[f] = command->figures[f];
-	const bool fine = base_make(&base, all->items, (unsigned)(all->n - 1), all->labels) &&
-			  diff_make(&diff, &base, &all->items[all->n - 1], all->labels) &&
-			  diff_answer(&answer, &diff, &view);
-	*written = fine && report_print(command, &answer);
+		view->figures[f] = command->figures[f];
+}
+
+/* ---- The page ---- */
+
+/* Finds the template; the page and an answer beside it must differ. 0 or an exit status after a message. */
+static int find_template(const struct report_command *command, char **template)
+{
+	const char *why, *answer = command->output ? command->output : "-";
+	const struct tool *tool = &command->tool;
+	if (has_answer(command) && strcmp(command->html, answer) == 0) {
+		tool_error(tool, "the page and the answer cannot be the same file (--output=FILE)");
+		return TOOL_USAGE;
+	}
+	*template = page_template(&why);
+	if (*template)
+		return 0;
+	tool_error(tool, "--html: %s", why);
+	return TOOL_NO_RESULT;
+}
+
+struct page_job {
+	const char *template;
+	struct change_page page;
+};
+
+static bool write_page(struct out *out, void *data)
+{
+	const struct page_job *job = data;
+	return change_page_write(out, job->template, &job->page);
+}
+
+/* ---- The answer ---- */
+
+/* A comparison that is to be written. */
+struct comparison {
+	struct base base;
+	struct diff diff;
+	struct diff_view view;
+	struct answer_filter filter; /* n is 0: all blocks */
+};
+
+static bool compare(struct comparison *c, const struct recordings *all)
+{
+	const struct summary *now = &all->items[all->n - 1];
+	return base_make(&c->base, all->items, (unsigned)(all->n - 1), all->labels) &&
+	       diff_make(&c->diff, &c->base, now, all->labels);
+}
+
+/* False after a message. */
+static bool print(const struct report_command *command, const struct comparison *c)
+{
+	struct answer answer = { .filter = c->filter.n ? &c->filter : NULL };
+	const bool fine = diff_answer(&answer, &c->diff, &c->view);
+	if (!fine)
+		tool_error(&command->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	const bool written = fine && report_print(command, &answer);
 	answer_finish(&answer);
-	diff_finish(&diff);
-	base_finish(&base);
+	return written;
+}
+
+/* False after a message. */
+static bool write_results(const struct report_command *command, const struct recordings *all,
+			  const char *template)
+{
+	char moment[FIGURE_SIZE + 16];
+	struct comparison c = { .filter = all->items[all->n - 1].passed,
+				.view.moment = describe_moment(command, moment) };
+	c.filter.words = (const char *const *)command->filter.words;
+	c.filter.n = command->filter.n_words;
+	fill_view(&c.view, command);
+	bool fine = compare(&c, all);
+	if (!fine)
+		tool_error(&command->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	struct page_job job = { template,
+				{ .diff = &c.diff,
+				  .labels = all->labels,
+				  .view = &c.view,
+				  .filter = c.filter.n ? &c.filter : NULL } };
+	fine = fine && (!command->html || page_run_save(command, write_page, &job));
+	fine = fine && (!has_answer(command) || print(command, &c));
+	diff_finish(&c.diff);
+	base_finish(&c.base);
 	return fine;
 }
 
 int diff_run(const struct report_command *command)
 {
 	struct recordings all = { 0 };
-	bool written;
-	int status = read_all(&all, command);
-	if (tool_has_result(status)) {
-		if (!answer_diff(command, &all, &written)) {
-			tool_error(&command->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	char *template = NULL;
+	int status = command->html ? find_template(command, &template) : 0;
+	if (!status) {
+		status = read_all(&all, command);
+		if (tool_has_result(status) && !write_results(command, &all, template))
 			status = TOOL_NO_RESULT;
-		} else if (!written) {
-			status = TOOL_NO_RESULT;
-		}
+		finish(&all);
 	}
-	finish(&all);
+	free(template);
 	return status;
 }

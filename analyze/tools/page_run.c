@@ -77,15 +77,15 @@ struct observer *page_run_observer(struct page_run *run, const struct report *r)
 	return run->flows ? flows_observer(run->flows) : NULL;
 }
 
-bool page_run_print(struct page_run *run, const struct report_command *command, struct report *r)
+bool page_run_save(const struct report_command *command, bool (*write)(struct out *out, void *data),
+		   void *data)
 {
 	const struct tool *tool = &command->tool;
-	const struct page_query query = { .top = command->query.top, .sources = command->sources };
 	struct written written = { 0 };
 	struct output_file file;
 	if (!output_begin(&file, tool, command->html, OUTPUT_FILE_RESULT, PACK_NONE))
 		return false;
-	bool fine = page_write(file.out, run->page_template, r, run->flows, &query);
+	bool fine = write(file.out, data);
 	if (!fine)
 		tool_error(tool, "%s: %s", command->html, strerror(errno));
 	fine &= output_end(&file, tool, command->html, fine);
@@ -94,4 +94,22 @@ bool page_run_print(struct page_run *run, const struct report_command *command, 
 	written_notice(&written, tool);
 	written_finish(&written);
 	return fine;
+}
+
+struct page_job {
+	const struct page_run *run;
+	const struct page_query *query;
+	struct report *report;
+};
+
+static bool write_page(struct out *out, void *data)
+{
+	const struct page_job *job = data;
+	return page_write(out, job->run->page_template, job->report, job->run->flows, job->query);
+}
+
+bool page_run_print(struct page_run *run, const struct report_command *command, struct report *r)
+{
+	const struct page_query query = { .top = command->query.top, .sources = command->sources };
+	return page_run_save(command, write_page, &(struct page_job){ run, &query, r });
 }

@@ -3,6 +3,7 @@
 #ifndef ANALYZE_PAGE_RUN_H
 #define ANALYZE_PAGE_RUN_H
 
+#include "out.h"
 #include "page.h"
 #include "report_options.h"
 
@@ -12,6 +13,10 @@ struct page_run {
 	struct page_outline outline;
 	struct flows *flows;
 };
+
+/* Writes the file of --html by `write`, which returns false with errno. False after a message. */
+bool page_run_save(const struct report_command *command, bool (*write)(struct out *out, void *data),
+		   void *data);
 
 /* Finds the template, and checks the names of results. 0, or after a message an exit status. */
 int page_run_begin(struct page_run *run, const struct report_command *command,

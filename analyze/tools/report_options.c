@@ -415,8 +415,10 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 			command->figures[FIGURE_CALLS] = true;
 	if (command->sources && !command->html)
 		argp_error(state, "--sources is about --html's page");
-	if (command->html && (command->n_olds || command->n_checks))
-		argp_error(state, "--%s has no page (--html)", command->n_checks ? "check" : "diff");
+	if (command->html && command->n_checks)
+		argp_error(state, "--check has no page (--html)");
+	if (command->sources && command->n_olds)
+		argp_error(state, "--sources is about the page of one trace");
 	return command->n_sections || command->html ? 0 : add_section(command, report_sections[0]);
 }
 

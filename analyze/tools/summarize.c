@@ -6,6 +6,7 @@
 #include "filtered_trace.h"
 #include "input_part.h"
 #include "moment.h"
+#include "output_set.h"
 #include "report_input.h"
 #include "sample_weight.h"
 
@@ -53,14 +54,16 @@ static void destroy(struct report *r)
 
 /* Replays and sums up. Returns a tool_status. */
 static int sum_up(const struct tool *tool, const struct tool_trace *trace, struct pass *pass,
-		  struct report *r, enum summary_by by, struct labels *labels, struct summary *summary)
+		  struct report *r, const struct summarize_query *query, struct labels *labels,
+		  struct summary *summary)
 {
+	const struct summary_query wanted = { .by = query->by, .calls = query->calls };
 	const int status = tool_replay(tool, trace, pass->observers, pass->n);
 	if (!tool_has_result(status))
 		return status;
 	r->partial = status == TOOL_PARTIAL;
 	r->sites = sites_create(r->reader, r->calls, &r->query->hidden);
-	if (!r->sites || !summary_make(summary, r, labels, by)) {
+	if (!r->sites || !summary_make(summary, r, labels, &wanted)) {
 		if (r->sites)
 			summary_finish(summary);
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
@@ -97,7 +100,7 @@ static int read_blocks(const struct report_command *command, const struct tool_t
 	r.calls = r.symbolizer ? call_sites_create(r.symbolizer) : NULL;
 	if (r.calls &&
 	    add_observers(&pass, &r, query->lives || extent.events <= REPORT_SMALL, query->mistakes))
-		status = sum_up(tool, trace, &pass, &r, query->by, labels, summary);
+		status = sum_up(tool, trace, &pass, &r, query, labels, summary);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	destroy(&r);
@@ -184,7 +187,9 @@ int summarize(const struct report_command *command, const char *name, const stru
 	int status = TOOL_NO_RESULT;
 	if (input_part_parse(&part, tool, name) &&
 	    report_input_open(tool, command->spools, &input, part.file)) {
-		status = read_input(command, &input.trace, &part, name, query, labels, summary);
+		status = command->html ? output_set_check(tool, input.trace.origin, command->html) : 0;
+		if (!status)
+			status = read_input(command, &input.trace, &part, name, query, labels, summary);
 		const bool made = tool_has_result(status);
 		status = report_input_close(&input, status);
 		if (made && status == TOOL_PARTIAL)

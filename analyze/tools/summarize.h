@@ -10,6 +10,7 @@ struct summarize_query {
 	enum summary_by by;
 	bool lives;             /* read them however large the trace is */
 	bool mistakes;          /* count wrong calls */
+	bool calls;             /* those of labels */
 	uint64_t until_ms;      /* what is later is left out; UINT64_MAX: nothing */
 	const char *until_mark; /* what is behind that mark, too; NULL: none */
 };

@@ -260,7 +260,10 @@ class Tests:
         assert done.stdout.startswith(b"<!") and b"</html>" in done.stdout[-100:], done.stdout[-100:]
         self.run(self.msreport, f"--html={self.trace}", self.trace, status=64)
         self.run(self.msreport, "--html=two", self.trace, "cut.zst", status=64)
-        self.run(self.msreport, "--html=two", "--diff", self.trace, self.trace, status=64)
+        self.run(self.msreport, f"--html={self.trace}", "--diff", self.trace, self.trace, status=64)
+        self.run(self.msreport, "--html=x", "--figure=end", "-o", "x", "--diff", self.trace, self.trace, status=64)
+        self.run(self.msreport, "--html=two", "--sources", "--diff", self.trace, self.trace, status=64)
+        self.run(self.msreport, "--html=two", "--check=peak<=1", self.trace, status=64)
         self.run(self.msreport, "peak", "--html=same", "-o", "same", self.trace, status=64)
         done = self.run(self.msreport, "--html=nowhere/p.html", self.trace, status=2)
         assert b"nowhere/p.html" in done.stderr

@@ -81,6 +81,41 @@ def fine(shown):
     return shown and len(shown) > 40 and not any(word in shown for word in WRONG)
 
 
+def check_views(seen, page, views, screens):
+    """Each tab opens its view, which shows something at each width, in both themes; the page is never wider."""
+    for width, dark in SHAPES:
+        seen.shape(width, 900, dark)
+        seen.open(page)
+        assert set(views) == set(seen.ask("views")), seen.ask("views")
+        for view in views:
+            seen.run("document.getElementById(`tab-${arguments[0]}`).click()", view)
+            seen.settle()
+            assert fine(seen.text("#panel")), (view, seen.text("#panel"))
+            assert seen.ask("overflow") <= 0, f"{view}: wider than {width} pixels"
+            if screens:
+                seen.shot(f"{screens}/{view}-{width}-{'dark' if dark else 'light'}.png")
+    seen.check()
+
+
+def check_accessibility(seen, build, page, views):
+    """axe-core finds no barrier in any view, in both themes. Why it cannot be asked; None: it was."""
+    script, why = axe(build)
+    if why:
+        return why
+    found = []
+    for dark in (False, True):
+        seen.shape(1280, 900, dark)
+        seen.open(page)
+        seen.set(selected=3)
+        seen.run(script)
+        for view in views:
+            seen.set(view=view)
+            part = "html" if view == views[0] else "#panel"     # all else is the same in all views
+            found += [(view, dark, *each) for each in seen.ask_later("violations", part, dark)]
+    assert not found, "\n".join(map(str, found[:12]))
+    return None
+
+
 class Tests:
     """Each method is one test."""
 
@@ -121,20 +156,7 @@ class Tests:
     # ---- Views ----
 
     def test_views(self):
-        """Each tab opens its view, which shows something at each width, in both themes; the page is never wider."""
-        for width, dark in SHAPES:
-            self.browser.shape(width, 900, dark)
-            self.open()
-            views = self.browser.ask("views")
-            assert set(VIEWS) == set(views), views
-            for view in views:
-                self.browser.run("document.getElementById(`tab-${arguments[0]}`).click()", view)
-                self.browser.settle()
-                assert fine(self.browser.text("#panel")), (view, self.browser.text("#panel"))
-                assert self.browser.ask("overflow") <= 0, f"{view}: wider than {width} pixels"
-                if self.screens:
-                    self.browser.shot(f"{self.screens}/{view}-{width}-{'dark' if dark else 'light'}.png")
-        self.browser.check()
+        check_views(self.browser, self.page, VIEWS, self.screens)
 
     def test_range(self):
         """All views follow a range, and a moment; the address keeps it."""
@@ -402,20 +424,7 @@ class Tests:
     # ---- Accessibility ----
 
     def test_accessibility(self):
-        script, why = axe(self.build)
-        if why:
-            return why
-        found = []
-        for dark in (False, True):
-            self.browser.shape(1280, 900, dark)
-            self.open(selected=3)
-            self.browser.run(script)
-            for view in VIEWS:
-                self.browser.set(view=view)
-                part = "html" if view == VIEWS[0] else "#panel"     # all else is the same in all views
-                found += [(view, dark, *each) for each in self.browser.ask_later("violations", part, dark)]
-        assert not found, "\n".join(map(str, found[:12]))
-        return None
+        return check_accessibility(self.browser, self.build, self.page, VIEWS)
 
     def test_keyboard(self):
         """Tab reaches the parts of the page; the focus is always in sight."""

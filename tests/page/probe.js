@@ -96,6 +96,43 @@ window.probe = {
 		return Array.from({ length: model.frameCount }, (_, f) => model.functionOf(f));
 	},
 
+	// Of a comparison.
+	changeFigures: () => [...msrecPage.model.changes.figures.keys()],
+	listed: (figure, list) => msrecPage.model.changes.figures.get(figure).listed[list],
+
+	// The rows of a list, as msreport has them.
+	changes(figure, list) {
+		const { rows, figures } = msrecPage.model.changes,
+			of = figures.get(figure),
+			known = (n) => (Number.isNaN(n) ? null : n);
+		return rows
+			.filter(({ i }) => of.list[i] === list)
+			.map((row) => {
+				const { i, oldLine, oldId, node, only, ...said } = row;
+				return {
+					...said,
+					line: row.line || null,
+					old_line: oldLine || null,
+					old_id: oldId,
+					id: row.id ?? oldId,
+					old: known(of.before[i]),
+					new: known(of.after[i]),
+					change: of.after[i] - of.before[i],
+					noise: of.noise ? known(of.noise[i]) : only === "new" ? null : 0,
+				};
+			});
+	},
+
+	// What the tree comes to, or all nodes of a function: old, new, the changes that count.
+	changeSums(figure, name = null) {
+		const { model } = msrecPage,
+			of = model.changes.figures.get(figure);
+		const asked = (n) => name === null || (!model.rest[n] && model.functionOf(model.frame[n]) === name);
+		return ["old", "new", "counts"].map((key) =>
+			(name === null ? of[key] : model.inclusive(of[key])).reduce((sum, n, i) => sum + (asked(i) ? n : 0), 0),
+		);
+	},
+
 	// axe-core's violations in a part of the page; of colours alone, those that a theme may have.
 	violations(part, colours, done) {
 		const line = (node) => `${node.html.slice(0, 200)} :: ${node.failureSummary}`;

@@ -12,7 +12,6 @@
 
 const MOST_BOXES = 200000; // inverted trees end here: the smallest stacks lack callers, sums stay exact
 const KEPT = 4;
-const WEIGHTS = ["peak", "end", "allocated", "calls"];
 const groups = new WeakMap(),
 	trees = new WeakMap(),
 	weighed = new WeakMap();
@@ -184,15 +183,13 @@ function fromWithin(model, hidden) {
 function byWeight(model) {
 	let nodes = weighed.get(model);
 	if (nodes) return nodes;
-	const { first, initialBytes, initialBlocks } = model.cells,
-		weight = new Float64Array(model.nodeCount);
-	for (const metric of WEIGHTS) {
-		const values = model.self(metric),
-			total = model.total(values) || 1;
+	const weight = new Float64Array(model.nodeCount);
+	for (const values of model.weights()) {
+		const total = model.total(values) || 1;
 		for (let n = 0; n < weight.length; n++) weight[n] += values[n] / total;
 	}
 	nodes = Uint32Array.from(weight.keys())
-		.filter((n) => first[n + 1] > first[n] || initialBytes[n] || initialBlocks[n])
+		.filter(model.hasOwn)
 		.sort((a, b) => weight[b] - weight[a] || a - b);
 	weighed.set(model, nodes);
 	return nodes;

@@ -16,7 +16,10 @@ const PART = {
 	threads: 10,
 	sources: 11,
 	marks: 12,
+	changes: 13,
 };
+// By what stacks are large.
+const WEIGHTS = ["peak", "end", "allocated", "calls"];
 const HIDDEN = 1,
 	NAMED = 2;
 
@@ -118,6 +121,7 @@ function decode(bytes, meta) {
 	const scale = meta.page.block; // of blocks and calls
 	addFrames(model, part("frames"), texts);
 	addNodes(model, part("nodes"));
+	if (parts.has(PART.changes)) return addChanges(model, part("changes"), texts);
 	addBorders(model, part("borders"));
 	addSeries(model, part("series"), scale);
 	addCells(model, part("cells"), scale);
@@ -480,17 +484,11 @@ function addSums(model) {
 	// By node what is its own, of the buckets from a to before b.
 	model.self = (metric, a = 0, b = model.bucketCount) => metrics[metric](a, b);
 	// By node what is its own and its descendants'.
-	model.inclusive = (self) => {
-		const sums = Float64Array.from(self);
-		for (let node = n - 1; node >= 0; node--)
-			if (model.parent[node] >= 0) sums[model.parent[node]] += sums[node];
-		return sums;
-	};
-	model.total = (self) => {
-		let sum = 0;
-		for (let node = 0; node < self.length; node++) sum += self[node];
-		return sum;
-	};
+	model.inclusive = (self) => inclusiveOf(model, self);
+	model.total = totalOf;
+	model.weights = () => WEIGHTS.map((metric) => model.self(metric));
+	model.hasOwn = (node) =>
+		cells.first[node + 1] > cells.first[node] || cells.initialBytes[node] !== 0 || cells.initialBlocks[node] !== 0;
 	model.totalOf = totals(model, kinds);
 	// The live bytes of several nodes at each border.
 	model.lifeOfAll = (nodes) => {
@@ -564,7 +562,106 @@ function pairSums(model) {
 	return sums;
 }
 
+function totalOf(self) {
+	let sum = 0;
+	for (let node = 0; node < self.length; node++) sum += self[node];
+	return sum;
+}
+
+function inclusiveOf(model, self) {
+	const sums = Float64Array.from(self);
+	for (let node = sums.length - 1; node >= 0; node--)
+		if (model.parent[node] >= 0) sums[model.parent[node]] += sums[node];
+	return sums;
+}
+
 // The part of a group, [group, group + 1), that lies in [from, to).
 function between(group, from, to) {
 	return Math.max(0, Math.min(group + 1, to) - Math.max(group, from));
+}
+
+// ---- Comparisons ----
+
+const LISTS = ["same", "grew", "shrank", "new", "gone"];
+const MATCHED = ["new", "same", "renamed", "moved", "old"]; // the first and the last: only there
+
+// The rows of a comparison, and by figure what they were and are; see msreport(1). A comparison has no time.
+function addChanges(model, reader, texts) {
+	const runs = reader.number(),
+		n = reader.number(),
+		numbers = () => reader.column(new Uint32Array(n)),
+		names = () => Array.from(numbers(), (text) => texts[text] || null);
+	const columns = {
+		node: numbers(),
+		matched: Array.from(numbers(), (how) => MATCHED[how]),
+		function: names(),
+		was: names(),
+		file: names(),
+		line: numbers(),
+		oldLine: numbers(),
+		module: names(),
+		via: names(),
+		caller: names(),
+		oldId: ids(reader, n),
+		id: ids(reader, n),
+	};
+	const rows = Array.from({ length: n }, (_, i) => {
+		const row = { i };
+		for (const name in columns) row[name] = columns[name][i];
+		const only = row.matched === "new" || row.matched === "old" ? row.matched : null;
+		if (row.was === row.function) row.was = null;
+		return Object.assign(row, { only, matched: only ? null : row.matched });
+	});
+	const figures = new Map();
+	for (let k = reader.number(); k > 0; k--) {
+		const word = texts[reader.number()];
+		figures.set(word, readFigure(model, reader, rows, runs, word !== "life"));
+	}
+	model.changes = { runs, rows, figures };
+	model.bucketCount = 1;
+	model.inclusive = (self) => inclusiveOf(model, self);
+	model.total = totalOf;
+	model.weights = () => [...figures.values()].filter(({ larger }) => larger).map(({ larger }) => larger);
+	const own = Uint8Array.from(model.rest);
+	for (const node of columns.node) own[node] = 1;
+	model.hasOwn = (node) => own[node] === 1;
+	return model;
+}
+
+function ids(reader, n) {
+	const bytes = reader.raw(8 * n);
+	return Array.from({ length: n }, (_, i) => {
+		let id = "";
+		for (let k = 7; k >= 0; k--) id += bytes[8 * i + k].toString(16).padStart(2, "0");
+		return /^0+$/.test(id) ? null : id;
+	});
+}
+
+// {counts of rows by list; by row before, after, list and noise, NaN is not known; by node what is its own: old, new,
+// the larger of the two and the size of the change stack by stack, and `counts`: the changes beyond the noise}
+function readFigure(model, reader, rows, runs, isSum) {
+	const n = rows.length,
+		column = () => reader.column(new Float64Array(n)).map((value) => (value ? value - 1 : NaN));
+	const listed = Object.fromEntries(LISTS.map((list) => [list, reader.number()]));
+	const before = column(),
+		after = column(),
+		list = Array.from(reader.column(new Uint8Array(n)), (number) => LISTS[number]),
+		noise = runs > 1 ? column() : null;
+	const figure = { listed, before, after, list, noise };
+	if (!isSum) return figure;
+	const own = () => new Float64Array(model.nodeCount);
+	Object.assign(figure, { old: own(), new: own(), larger: own(), change: own(), counts: own() });
+	const add = (node, was, is, counts) => {
+		figure.old[node] += was;
+		figure.new[node] += is;
+		figure.larger[node] += Math.max(was, is);
+		figure.change[node] += Math.abs(counts);
+		figure.counts[node] += counts;
+	};
+	for (const { i, node } of rows)
+		add(node, before[i], after[i], list[i] === "same" ? 0 : after[i] - before[i]);
+	const others = [...model.rest.keys()].filter((node) => model.rest[node]),
+		[was, is, counts] = [0, 1, 2].map(() => reader.signedColumn(new Float64Array(others.length)));
+	others.forEach((node, i) => add(node, was[i], is[i], counts[i]));
+	return figure;
 }

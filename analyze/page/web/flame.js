@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The flame graph: an icicle of the range's calls. A click zooms, Esc leaves; arrows walk; a shifted click hides.
+// The flame graph: an icicle of calls. A click zooms, Esc leaves; arrows walk; a shifted click hides. What boxes are as
+// wide as, their colours and their figures are the lens's matter (range_lens.js).
 // The zoom in the state is "123": the box that node 123 of the model belongs to; inverted "123^4": the box at depth 4
 // on the stack of node 123. A hidden tree beside the canvas says the same to screen readers.
 import { boxSums, boxTitle, callTree, nodeName, orderChildren, place, stackText } from "./calls.js";
 import { fill, h, watchWidth } from "./dom.js";
-import { selfOf, shownMetric } from "./figures.js";
 import { icicle, ROW } from "./icicle.js";
-import { classesOf, NONE, theme, wayOf } from "./palette.js";
+import { theme } from "./palette.js";
+import { rangeLens } from "./range_lens.js";
 import { copy, show, tester } from "./text.js";
-import { count, METRICS, share } from "./units.js";
+import { count, share } from "./units.js";
 
 const LOWEST = 420; // px of the drawing, and what the window has beside it: as the style sheet says
 const ABOVE = 210;
@@ -17,10 +18,7 @@ const MOST_ITEMS = 40; // of one level, in the hidden tree
 const SAID = 1500; // ms that a message stays
 const SETTLED = 160; // ms after the last change, until the hidden tree follows
 
-// What boxes are sorted by, the same for each range, so that they stay where they are while one is dragged.
-const ORDER = { live: "peak", liveBlocks: "peakBlocks", kept: "allocated", keptBlocks: "calls" };
-
-export function flame(model, state) {
+export function flame(model, state, lens = rangeLens(model)) {
 	let drawn = null; // what the last update() drew
 	let over = -1,
 		cursor = 0,
@@ -49,7 +47,7 @@ export function flame(model, state) {
 	const note = h("p", { class: "note" });
 	const legend = h("ul", { class: "legend", "aria-label": "Colours", style: { "list-style": "none" } });
 	const chips = h("div", { class: "hidden-list" });
-	const controls = tools(state);
+	const controls = tools(state, lens);
 	const said = h("span", { class: "soft", role: "status" });
 	controls.element.append(said);
 	const stage = h("div", { class: "flame" }, scroll, tip);
@@ -81,38 +79,33 @@ export function flame(model, state) {
 
 	function update() {
 		const now = state.get(),
-			shown = shownMetric(now),
-			from = now.from,
-			until = now.until;
-		const boxes = callTree(model, now),
-			values = selfOf(model, shown.id, from, until);
-		const order = ORDER[shown.id] || shown.id;
-		if (boxes.order !== order) {
-			orderChildren(boxes, boxSums(boxes, selfOf(model, order, 0, model.bucketCount)).all);
-			boxes.order = order;
+			boxes = callTree(model, now),
+			values = lens.values(now);
+		const order = lens.order(now);
+		if (boxes.order !== order.key) {
+			orderChildren(boxes, boxSums(boxes, order.values()).all);
+			boxes.order = order.key;
 		}
 		const sums = boxSums(boxes, values),
-			zoom = zoomed(boxes, now);
-		const classes = classes_of(boxes, values, now.colour, shown.id, from, until);
+			zoom = zoomed(boxes, now),
+			colours = theme(element);
 		const search = searched(boxes, now.search);
 		if (drawn && drawn.boxes !== boxes) cursor = 0;
 		drawn = {
 			now,
 			boxes,
-			values,
 			sums,
 			zoom,
-			classes,
 			search,
-			shown,
+			colours,
+			shown: lens.shown(now),
 			width: Math.max(wide(), 200),
-			colours: theme(element),
-			way: wayOf(model, now.colour),
+			...lens.look(boxes, now, values, colours),
 		};
 		drawn.chosen = now.selected === null ? -1 : chosenBox(boxes, now);
 		if (cursor === 0 || !isBelow(boxes, cursor, zoom)) cursor = zoom;
 		drawn.rows = drawing.arrange({ tree: boxes, all: sums.all, zoom, width: drawn.width });
-		drawn.matched = matchedSum();
+		drawn.matched = matchedBoxes();
 		room.style.setProperty("height", `${drawn.rows * ROW}px`);
 		controls.update(now);
 		tellZoom();
@@ -121,14 +114,6 @@ export function flame(model, state) {
 		paint();
 		clearTimeout(timer);
 		timer = setTimeout(tellTree, SETTLED);
-	}
-
-	let classesKept = { key: "" };
-	function classes_of(boxes, values, colour, ...what) {
-		const key = `${colour} ${wayOf(model, colour).dominant ? what.join(" ") : ""}`;
-		if (classesKept.key !== key || classesKept.boxes !== boxes)
-			classesKept = { key, boxes, classes: classesOf(model, boxes, values, colour) };
-		return classesKept.classes;
 	}
 
 	// On paper: the first rows, all of them in sight.
@@ -144,8 +129,8 @@ export function flame(model, state) {
 			tints: drawn.boxes.group,
 			top: printed ? 0 : Math.min(scrolled, Math.max(all - sight, 0)),
 			height: Math.max(sight, ROW),
-			ordered: drawn.way.ordered,
 			nameOf: boxName,
+			markOf: (box) => lens.mark(drawn, box),
 			matched: drawn.search.matched,
 			searching: drawn.search.any,
 			over: document.activeElement === scroll ? cursor : over,
@@ -224,22 +209,23 @@ export function flame(model, state) {
 		return false;
 	}
 
-	// Each block once, however many functions of its stack match.
-	function matchedSum() {
+	// The boxes below the zoomed one that match, and those of them that lie below no other that does: of these, sums have
+	// each block once.
+	function matchedBoxes() {
 		const { boxes, search, sums, zoom } = drawn,
-			under = new Uint8Array(boxes.count);
-		let sum = 0,
-			number = 0;
+			under = new Uint8Array(boxes.count),
+			outer = [];
+		let number = 0;
 		if (!search.any) return null;
 		under[zoom] = 2;
 		for (let b = zoom; b < boxes.count; b++) {
 			if (b !== zoom) under[b] = under[boxes.parent[b]];
 			if (!under[b] || !search.matched[b]) continue;
 			number += sums.all[b] > 0;
-			if (under[b] === 2) sum += sums.all[b];
+			if (under[b] === 2) outer.push(b);
 			under[b] = 1;
 		}
-		return { sum, number };
+		return { number, text: lens.matched(drawn, (all) => outer.reduce((sum, b) => sum + all[b], 0)) };
 	}
 
 	/* ---- What surrounds the drawing ---- */
@@ -248,7 +234,7 @@ export function flame(model, state) {
 			path = [];
 		for (let b = zoom; b >= 0; b = boxes.parent[b]) path.unshift(b);
 		const cutPath = path.length > 5 ? [path[0], -1, ...path.slice(-3)] : path;
-		const figure = `${shown.unit(sums.all[zoom])}${zoom ? `, ${share(sums.all[zoom], sums.all[0])} of all` : ""}`;
+		const figure = `${lens.figures(drawn, zoom)}${zoom ? `, ${share(sums.all[zoom], sums.all[0])} of all` : ""}`;
 		fill(
 			crumbs,
 			cutPath.map((b, i) =>
@@ -273,40 +259,19 @@ export function flame(model, state) {
 				? h(
 						"span",
 						{ role: "status" },
-						h(
-							"strong",
-							{},
-							`“${show(now.search, 30)}”: ${shown.unit(matched.sum)}, ${share(matched.sum, sums.all[zoom])}`,
-						),
+						h("strong", {}, `“${show(now.search, 30)}”: ${matched.text}`),
 						` in ${count(matched.number)} ${matched.number === 1 ? "box" : "boxes"}`,
 						drawn.search.folded ? ", without folded functions" : "",
 					)
 				: null,
 		);
-		const notes = [];
-		if (now.from === now.until && shown.id !== now.metric)
-			notes.push("A moment is chosen: what is live then is shown.");
-		if (/^kept/.test(shown.id) && !model.hasPairs)
-			notes.push("This trace doesn't say which block a free frees: what was kept isn't known.");
-		else if (/^kept/.test(shown.id) && !model.pairsExact(now.from, now.until))
-			notes.push(
-				"The borders of this range are finer than what the page knows of births and deaths: " +
-					"the figures are those of the next coarser borders.",
-			);
-		if (sums.all[0] === 0) notes.push(`Nothing: ${shown.title.toLowerCase()} is 0 in this range.`);
-		fill(note, notes.join(" "));
+		fill(note, lens.notes(now, drawn).join(" "));
 	}
 
 	function tellLegend() {
-		const { way, colours } = drawn,
-			palette = way.ordered ? colours.steps : colours.hues;
-		const entry = (colour, name) =>
+		const entry = ([colour, name]) =>
 			h("li", {}, h("span", { class: "swatch", style: { "--swatch": colour } }), show(name, 40));
-		fill(
-			legend,
-			way.names.map((name, i) => entry(palette[i], name)),
-			way.more > 0 ? entry(colours.other, `${count(way.more)} more`) : null,
-		);
+		fill(legend, drawn.legend.map(entry));
 	}
 
 	function tellHidden() {
@@ -354,18 +319,17 @@ export function flame(model, state) {
 	}
 
 	function figures(box) {
-		const { sums, shown, zoom } = drawn,
+		const { sums, zoom } = drawn,
 			all = sums.all[box];
 		const ofZoomed = zoom && box ? `, ${share(all, sums.all[zoom])} of the zoomed` : "";
-		return `${shown.unit(all)}, ${share(all, sums.all[0])} of all${ofZoomed}`;
+		return `${lens.figures(drawn, box)}, ${share(all, sums.all[0])} of all${ofZoomed}`;
 	}
 
 	function tipOf(box) {
 		const n = drawn.boxes.node[box],
 			where = n < 0 ? "" : place(model, n);
 		const module = n < 0 || model.rest[n] ? "" : model.moduleOf(model.frame[n]);
-		const own = drawn.sums.own[box],
-			c = drawn.classes[box];
+		const own = drawn.sums.own[box];
 		return [
 			h("strong", {}, show(boxName(box), 300)),
 			where || module
@@ -382,9 +346,7 @@ export function flame(model, state) {
 			!drawn.now.inverted && own > 0 && own !== drawn.sums.all[box]
 				? h("div", {}, `${drawn.shown.unit(own)} of its own`)
 				: null,
-			drawn.now.colour !== "module" && box && c !== NONE
-				? h("div", { class: "soft" }, `${drawn.now.colour}: ${drawn.way.names[c]}`)
-				: null,
+			lens.more(drawn, box).map((line) => h("div", { class: "soft" }, line)),
 		];
 	}
 
@@ -592,9 +554,9 @@ export function flame(model, state) {
 	return { element, update };
 }
 
-// Metric, direction, folding, colour, hiding.
-function tools(state) {
-	const choice = (title, key, options, label = null) => {
+// The lens's choices, direction, folding, hiding.
+function tools(state, lens) {
+	const choices = lens.choices.map(({ title, key, options, label }) => {
 		const sane = (id) => (options.some(([known]) => known === id) ? id : options[0][0]);
 		const select = h(
 			"select",
@@ -602,27 +564,10 @@ function tools(state) {
 			options.map(([id, name]) => h("option", { value: id }, name)),
 		);
 		return {
-			select,
-			key,
-			sane,
 			element: h("label", {}, title ? h("span", { class: "soft" }, title) : null, select),
+			update: (now) => (select.value = sane(now[key])),
 		};
-	};
-	const metric = choice(
-		"Show",
-		"metric",
-		METRICS.map((m) => [m.id, m.title]),
-	);
-	const colour = choice(
-		null,
-		"colour",
-		[
-			["module", "Colour: module"],
-			["thread", "Colour: thread"],
-			["lifetime", "Colour: lifetime"],
-		],
-		"Colour",
-	);
+	});
 	const toggle = (title, key, more, tip) =>
 		h(
 			"button",
@@ -670,8 +615,7 @@ function tools(state) {
 	const element = h(
 		"div",
 		{ class: "tools", role: "group", "aria-label": "Flame graph" },
-		metric.element,
-		colour.element,
+		choices.map((choice) => choice.element),
 		inverted,
 		fold,
 		form,
@@ -679,7 +623,7 @@ function tools(state) {
 	return {
 		element,
 		update(now) {
-			for (const one of [metric, colour]) one.select.value = one.sane(now[one.key]);
+			for (const choice of choices) choice.update(now);
 			inverted.setAttribute("aria-pressed", String(now.inverted));
 			fold.setAttribute("aria-pressed", String(now.fold));
 		},

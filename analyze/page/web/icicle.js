@@ -46,6 +46,15 @@ export function icicle(canvas) {
 		return text;
 	}
 
+	// With what stands before the name; of that, where there is little room, the first character alone.
+	function labelled(name, mark, room) {
+		if (!mark) return fitted(name, room);
+		const whole = `${mark} ${name}`;
+		if (widthOf(whole) <= room) return whole;
+		const short = fitted(name, room - widthOf(`${mark[0]} `));
+		return short ? `${mark[0]} ${short}` : mark[0];
+	}
+
 	// Where boxes lie: the path to the zoomed box in full width, then what is below it.
 	function arrange({ tree, all, zoom, width }) {
 		boxes = [];
@@ -78,8 +87,10 @@ export function icicle(canvas) {
 		colours,
 		classes,
 		tints,
+		shades,
 		ordered,
 		nameOf,
+		markOf,
 		matched,
 		searching,
 		chosen,
@@ -99,7 +110,6 @@ export function icicle(canvas) {
 		context.clearRect(0, 0, width, height);
 		context.font = FONT;
 		context.textBaseline = "middle";
-		const palette = ordered ? colours.heat : colours.tints;
 		const first = Math.max(0, Math.floor(top / ROW)),
 			last = Math.min(rows.length, Math.ceil((top + height) / ROW) + 1);
 		for (let row = first; row < last; row++)
@@ -107,8 +117,8 @@ export function icicle(canvas) {
 				const { box, x, width: bw } = boxes[i],
 					y = row * ROW - top;
 				const found = searching && matched[box];
-				const shades = box && classes[box] !== NONE ? palette[classes[box]] : null;
-				const fill = found ? colours.match : shades ? shades[tints[box] % shades.length] : colours.other;
+				const of = box && classes[box] !== NONE ? shades[classes[box]] : null;
+				const fill = found ? colours.match : of ? of[tints[box] % of.length] : colours.other;
 				context.globalAlpha = searching && !found ? 0.35 : row < zoomRow ? 0.6 : 1;
 				context.fillStyle = fill;
 				const gap = bw > 3 ? 1 : 0;
@@ -122,7 +132,7 @@ export function icicle(canvas) {
 							: ordered
 								? textOn(fill)
 								: colours.text;
-					const text = fitted(shown(nameOf(box)), bw - 2 * PAD);
+					const text = labelled(shown(nameOf(box)), markOf(box), bw - 2 * PAD);
 					if (text) context.fillText(text, Math.max(x, 0) + PAD, y + ROW / 2);
 				}
 			}

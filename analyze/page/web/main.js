@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The page: reads its data, lays out header, summary, timeline, tabs, view and details, and redraws what changed.
 import { load } from "./data.js";
+import { changeDetails } from "./change_details.js";
+import { changeHeader, changeSummary } from "./change_summary.js";
 import { details } from "./details.js";
 import { fill, h } from "./dom.js";
 import { createState } from "./state.js";
@@ -8,7 +10,7 @@ import { footer, header, summary } from "./summary.js";
 import { show } from "./text.js";
 import { timeline } from "./timeline.js";
 import { useDecimal } from "./units.js";
-import { views } from "./views.js";
+import { changeViews, views } from "./views.js";
 
 async function open() {
 	const model = await load(document);
@@ -23,27 +25,38 @@ async function open() {
 	document.documentElement.dataset.ready = "yes";
 }
 
+// The parts of a page from top to bottom, and its views: of a run, or of a comparison, which has no time.
+function partsOf(model, state) {
+	return model.changes
+		? {
+				above: [changeHeader(model, state), changeSummary(model, state)],
+				aside: changeDetails(model, state),
+				offered: changeViews,
+			}
+		: {
+				above: [header(model, state), summary(model, state), timeline(model, state)],
+				aside: details(model, state),
+				offered: views,
+			};
+}
+
 function build(model, state) {
-	const top = header(model, state),
-		sentences = summary(model, state),
-		time = timeline(model, state);
-	const aside = details(model, state),
-		tabs = tablist(model, state);
+	const { above, aside, offered } = partsOf(model, state),
+		tabs = tablist(model, state, offered);
 	const main = h("main", { id: "main", tabindex: -1 }, tabs.element, tabs.panel);
-	const parts = [top, sentences, time, tabs, aside];
-	whenChanged(state, () => parts.forEach((part) => part.update()));
+	const parts = [...above, tabs, aside],
+		update = () => parts.forEach((part) => part.update());
+	whenChanged(state, update);
 	return {
-		name: top.name,
+		name: above[0].name,
 		element: h(
 			"div",
 			{ class: "page" },
-			top.element,
-			sentences.element,
-			time.element,
+			above.map((part) => part.element),
 			h("div", { class: "work" }, main, aside.element),
 			footer(model),
 		),
-		update: () => parts.forEach((part) => part.update()),
+		update,
 	};
 }
 
@@ -74,8 +87,8 @@ function whenChanged(state, update) {
 }
 
 // The views' tabs and the panel of the one that is open. A view is made when it is first opened.
-function tablist(model, state) {
-	const offered = views.filter((view) => !view.has || view.has(model));
+function tablist(model, state, all) {
+	const offered = all.filter((view) => !view.has || view.has(model));
 	const open = new Map();
 	const current = () => offered.find((view) => view.id === state.get().view) || offered[0];
 	const tabs = offered.map((view) =>

@@ -4,6 +4,7 @@
 import { count } from "./units.js";
 
 const HUES = 8;
+const CHANGES = 7; // from far less to far more
 const SHADES = [0, 0.09, 0.18, 0.27];
 export const NONE = 255;
 
@@ -33,6 +34,7 @@ function coloursOf(element) {
 		heat: heat(of("--heat-from"), of("--heat-to")).map((colour) => [colour]),
 		sheet: of("--sheet"),
 		soft: of("--soft"),
+		changes: Array.from({ length: CHANGES }, (_, i) => of(`--c${i}`)),
 	};
 }
 

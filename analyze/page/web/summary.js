@@ -10,8 +10,7 @@ import { views } from "./views.js";
 const sections = (model) => model.meta.report?.sections ?? {};
 
 export function header(model, state) {
-	const o = sections(model).overview ?? {},
-		name = o.command || model.meta.trace || "a trace";
+	const o = sections(model).overview ?? {};
 	const run = [
 		nanoseconds(o.duration_ns ?? 0),
 		o.end,
@@ -19,7 +18,12 @@ export function header(model, state) {
 		o.pid ? `process ${o.pid}` : null,
 		model.meta.page?.start_ns ? startOf(model.meta.page.start_ns) : null,
 		model.meta.trace ? file(model.meta.trace) : null,
-	].filter(Boolean);
+	];
+	return head(o.command || model.meta.trace || "a trace", run.filter(Boolean), state);
+}
+
+// What the page is about, what is known of it, and the search. `name` is the page's title as well.
+export function head(name, run, state) {
 	const input = h("input", {
 		type: "search",
 		placeholder: "Search functions, files, modules  ( / )",

@@ -2,6 +2,8 @@
 // The views, in the order of their tabs: {id, title, view(model, state) → {element, update()}}. `has(model)`, where
 // there is one, says whether the trace has something to show there.
 import { churn, leaks } from "./answers.js";
+import { changeLens } from "./change_lens.js";
+import { functions, matching, stacks } from "./change_tables.js";
 import { errors } from "./errors.js";
 import { flame } from "./flame.js";
 import { reallocs } from "./reallocs.js";
@@ -20,4 +22,12 @@ export const views = [
 	{ id: "threads", title: "Threads", view: threads },
 	{ id: "errors", title: "Errors", view: errors },
 	{ id: "source", title: "Source", view: source, has: hasSources },
+];
+
+// Those of a comparison.
+export const changeViews = [
+	{ id: "flame", title: "Flame graph", view: (model, state) => flame(model, state, changeLens(model)) },
+	{ id: "stacks", title: "Stacks", view: stacks },
+	{ id: "functions", title: "Functions", view: functions },
+	{ id: "matching", title: "Matching", view: matching },
 ];
