@@ -189,7 +189,7 @@ class Bench:
         for line in lines:
             word, *fields = line.split()
             if word == 'chunk':
-                in_initial = fields[-1] == 'initial'
+                in_initial = 'initial' in fields
             if word not in ('alloc', 'free', 'resize', 'call'):
                 continue
             # Without identity an initial state has no order; a trace without frees doesn't show that it lacks identity.
