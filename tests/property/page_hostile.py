@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Pages of hostile traces: the fuzzers' corpus, and mutations of it and of a sound trace. msreport --html ends soon, with
-one of its exit codes, and what it writes is a page: of a whole one, tests/tools/page_data.py reads every byte.
+"""Pages of hostile traces: the fuzzers' corpus, and mutations of it and of a sound trace. msreport --html ends soon,
+with one of its exit codes, and what it writes is a page: of a whole one, tests/tools/page_data.py reads every byte.
 
   page_hostile.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
