@@ -78,16 +78,21 @@ def link_all(files, folder):
     return folder
 
 
+def path_without(hidden, folder):
+    """A search path without some commands."""
+    programs = [file for path in os.environ["PATH"].split(":") for file in glob.glob(os.path.join(path, "*"))]
+    return link_all([file for file in programs if os.path.basename(file) not in hidden], folder)
+
+
 def build_packages_alone(bench):
     """No C++ compiler, scdoc, Valgrind nor cmocka: Meson goes on, and says what the build will not have."""
     need("pkg-config")
     paths = subprocess.run(["pkg-config", "--variable=pc_path", "pkg-config"], capture_output=True, text=True,
                            check=True).stdout.strip()
     packages = [file for path in paths.split(":") for file in glob.glob(os.path.join(path, "*.pc"))]
-    programs = [file for path in os.environ["PATH"].split(":") for file in glob.glob(os.path.join(path, "*"))]
     env = {**os.environ, "PKG_CONFIG_PATH": "", "PKG_CONFIG_LIBDIR": link_all(
         [file for file in packages if not os.path.basename(file).startswith("cmocka")], bench.folder + "/packages"),
-        "PATH": link_all([file for file in programs if os.path.basename(file) not in HIDDEN], bench.folder + "/bin")}
+        "PATH": path_without(HIDDEN, bench.folder + "/bin")}
     env.pop("CXX", None)
     status, output = run(["meson", "setup", os.path.join(bench.folder, "small"), bench.source], bench.folder, env=env)
     if status != 0:
@@ -96,6 +101,30 @@ def build_packages_alone(bench):
         if not re.search(rf"(?m)^ *{what} *: *no: {missing} missing$", output):
             raise Problem(f"the summary does not say that {missing} is missing: {output[-1500:]}")
     return f"{len(SMALL)} parts are missing"
+
+
+def commands_are_gone(bench):
+    """Of installed packages: scripts/lint goes on with the other checks, scripts/setup says which and ends."""
+    if not have("apt-get", "clang-tidy", "shellcheck", "git"):
+        return "skip: nothing to hide"
+    path = path_without({"clang-tidy", "shellcheck", "apt-get"}, bench.folder + "/gone")
+    write(os.path.join(path, "apt-get"), "#!/bin/sh\nexit 1\n")     # a test installs nothing
+    os.chmod(os.path.join(path, "apt-get"), 0o755)
+    env = {**os.environ, "PATH": path}
+    if run(["git", "rev-parse", "HEAD"], bench.source)[0] == 0:
+        status, output = run(["scripts/lint", "shellcheck", "clang-tidy", "javascript"], bench.source, env=env)
+        if status != 1 or output != ("not ok shellcheck: shellcheck is not installed (apt install shellcheck)\n"
+                                     "not ok clang-tidy: clang-tidy is not installed (apt install clang-tidy)\n"
+                                     "ok javascript\n"):
+            raise Problem(f"lint: exit {status}: {output}")
+    status, output = run(["scripts/setup", "test"], bench.source, env=env)
+    if "packages are missing" in output or "Installing missing packages" in output:
+        return "skip: some packages of the tests are not installed"
+    said = [f"setup: the command {name} is not in PATH (apt install --reinstall {name})"
+            for name in ("clang-tidy", "shellcheck")]
+    if status != 1 or output.splitlines() != said:
+        raise Problem(f"setup: exit {status}: {output}")
+    return "said"
 
 
 DOCUMENTS = ["README.md", "CHANGELOG.md", "FORMAT.md", "LICENSE", "exactness.md", "internals/recorder.md",
@@ -149,8 +178,8 @@ def archive(bench):
 
 
 CASES = [("compiling fails", compiling_fails), ("configuring fails", configuring_fails),
-         ("build packages alone", build_packages_alone), ("documentation", installed), ("revision", revision),
-         ("archive", archive)]
+         ("build packages alone", build_packages_alone), ("commands are gone", commands_are_gone),
+         ("documentation", installed), ("revision", revision), ("archive", archive)]
 
 
 def main():
