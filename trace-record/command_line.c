@@ -17,6 +17,7 @@
 #include "option_words.h"
 #include "shm.h"
 #include "timed_marks.h"
+#include "words.h"
 
 const char *argp_program_version = "msrec " MSREC_FULL_VERSION;
 
@@ -142,17 +143,28 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-/* An option without a value means yes. */
-static bool yes_or_no(struct argp_state *state, const char *option, const char *arg)
+/* ---- Values ---- */
+
+static const char *option_name(int key)
+{
+	for (const struct argp_option *o = options;; o++)
+		if (o->key == key)
+			return o->name;
+}
+
+/* An option without a value means yes. --rss=off is accepted, as --sample and --timer have it. */
+static bool yes_or_no(struct argp_state *state, int key, const char *arg)
 {
 	if (!arg)
 		return true;
+	if (key == OPT_RSS && strcmp(arg, "off") == 0)
+		return false;
 	if (strcmp(arg, "yes") != 0 && strcmp(arg, "no") != 0)
-		argp_error(state, "--%s=%s: should be yes or no", option, arg);
+		argp_error(state, "--%s=%s: should be yes or no", option_name(key), arg);
 	return arg[0] == 'y';
 }
 
-static int number(struct argp_state *state, const char *option, const char *arg, int low, int high)
+static uint32_t number(struct argp_state *state, int key, const char *arg, int low, int high)
 {
 	char *end;
 	long n;
@@ -160,8 +172,9 @@ static int number(struct argp_state *state, const char *option, const char *arg,
 	errno = 0;
 	n = strtol(arg, &end, 10);
 	if (errno || end == arg || *end || n < low || n > high)
-		argp_error(state, "--%s=%s: should be a number from %d to %d", option, arg, low, high);
-	return (int)n;
+		argp_error(state, "--%s=%s: should be a number from %d to %d", option_name(key), arg, low,
+			   high);
+	return (uint32_t)n;
 }
 
 /* A number of bytes, maybe with a unit, k to T. 0: it is none. */
@@ -221,17 +234,19 @@ static uint64_t max_size(struct argp_state *state, const char *arg)
 	return n;
 }
 
-static const char *patterns(struct argp_state *state, const char *option, const char *arg)
+static const char *patterns(struct argp_state *state, int key, const char *arg)
 {
 	if (strlen(arg) >= SHM_PATTERNS)
-		argp_error(state, "--%s takes at most %u bytes of patterns", option, SHM_PATTERNS - 1);
+		argp_error(state, "--%s takes at most %u bytes of patterns", option_name(key),
+			   SHM_PATTERNS - 1);
 	return arg;
 }
 
-static void rotate(struct argp_state *state, struct output_options *output, const char *arg)
+static bool is_exact_engine(struct argp_state *state, const char *arg)
 {
-	output->rotates = true;
-	output->kept = arg ? (uint32_t)number(state, "rotate", arg, 1, 1000000) : 0;
+	if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)
+		argp_error(state, "--engine=%s: should be preload or valgrind", arg);
+	return arg[0] == 'v';
 }
 
 static void choose_instructions(struct argp_state *state, struct command_line *line, const char *arg)
@@ -246,6 +261,145 @@ static void choose_instructions(struct argp_state *state, struct command_line *l
 	line->instructions_wanted = strcmp(arg, "pmu") == 0;
 }
 
+/* ---- Options by group ---- */
+
+/* The setting of an option that is yes or no, or that takes no value; NULL: another option. */
+static bool *setting_of(struct command_line *line, int key)
+{
+	struct capture_options *const capture = &line->options.capture;
+
+	switch (key) {
+	case 'f':
+		return &line->options.output.overwrite;
+	case OPT_EMBED_SYMBOLS:
+		return &line->options.output.embed_symbols;
+	case OPT_NO_ARGS:
+		return &line->options.output.no_args;
+	case OPT_TRACE_CHILDREN:
+		return &capture->trace_children;
+	case OPT_IDENTITY:
+		return &capture->identity;
+	case OPT_FREE_STACKS:
+		return &capture->free_stacks;
+	case OPT_USABLE:
+		return &capture->usable;
+	case OPT_MMAP:
+		return &capture->maps;
+	case OPT_PAGES:
+		return &capture->pages;
+	case OPT_STACKS:
+		return &capture->stacks;
+	case OPT_RSS:
+		return &capture->rss;
+	case OPT_LIBC_FREERES:
+		return &capture->libc_freeres;
+	case OPT_CXX_FREERES:
+		return &capture->cxx_freeres;
+	case OPT_UPDATE:
+		return &line->check.update;
+	case OPT_DROP_PASSED:
+		return &line->check.drop_passed;
+	default:
+		return NULL;
+	}
+}
+
+static error_t parse_output(struct msrec_options *wanted, int key, char *arg, struct argp_state *state)
+{
+	struct output_options *const output = &wanted->output;
+
+	switch (key) {
+	case 'o':
+		output->pattern = arg;
+		output->numbers = false;
+		return 0;
+	case 'z':
+		output->level = (int)number(state, key, arg, 1, 19);
+		return 0;
+	case OPT_MAX_SIZE:
+		output->max_bytes = max_size(state, arg);
+		return 0;
+	case OPT_ROTATE:
+		output->rotates = true;
+		output->kept = arg ? number(state, key, arg, 1, 1000000) : 0;
+		return 0;
+	case OPT_DURATION:
+		wanted->duration_s = number(state, key, arg, 1, 1000000000);
+		return 0;
+	case OPT_MARK:
+		return add_mark(state, wanted, arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_capture(struct command_line *line, int key, char *arg, struct argp_state *state)
+{
+	struct capture_options *const capture = &line->options.capture;
+
+	switch (key) {
+	case OPT_ENGINE:
+		capture->exact = is_exact_engine(state, arg);
+		return 0;
+	case OPT_CHILDREN_SKIP:
+		capture->children_skip = patterns(state, key, arg);
+		return 0;
+	case OPT_CHILDREN_ONLY:
+		capture->children_only = patterns(state, key, arg);
+		return 0;
+	case OPT_DEPTH:
+		capture->depth = number(state, key, arg, 1, SHM_DEPTH_MAX);
+		return 0;
+	case OPT_TIMER:
+		capture->timer_ms = strcmp(arg, "off") == 0 ? 0 : number(state, key, arg, 1, 1000000);
+		return 0;
+	case OPT_INSTRUCTIONS:
+		choose_instructions(state, line, arg);
+		return 0;
+	case OPT_SAMPLE:
+		capture->sample_bytes = sample_interval(state, arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_check(struct check_options *check, int key, char *arg)
+{
+	switch (key) {
+	case OPT_CHECK:
+		return words_append(&check->checks, &check->n, arg);
+	case OPT_CHECK_OUTPUT:
+		check->output = arg;
+		return 0;
+	case OPT_CHECK_FORMAT:
+		check->format = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_message(struct command_line *line, int key, struct argp_state *state)
+{
+	switch (key) {
+	case 'q':
+		line->verbosity = 0;
+		return 0;
+	case 'v':
+		line->verbosity++;
+		return 0;
+	case OPT_PID:
+		argp_error(state, "-p: cannot attach to a running process; start it with 'msrec PROGRAM' "
+				  "(--duration=S and --sample=BYTES suit long runs)");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- What contradicts ---- */
+
 /* A limit has a comparison; all else is a file. */
 static bool has_file(const struct check_options *check)
 {
@@ -254,39 +408,6 @@ static bool has_file(const struct check_options *check)
 	for (size_t i = 0; i < check->n; i++)
 		limits += strpbrk(check->checks[i], "<>") || strstr(check->checks[i], "==");
 	return limits < check->n;
-}
-
-static error_t add_check(struct check_options *check, const char *arg)
-{
-	const char **grown = reallocarray(check->checks, check->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return ENOMEM;
-	check->checks = grown;
-	grown[check->n++] = arg;
-	return 0;
-}
-
-static error_t parse_check(int key, const char *arg, struct argp_state *state, struct check_options *check)
-{
-	switch (key) {
-	case OPT_CHECK:
-		return add_check(check, arg);
-	case OPT_UPDATE:
-		check->update = true;
-		return 0;
-	case OPT_CHECK_OUTPUT:
-		check->output = arg;
-		return 0;
-	case OPT_CHECK_FORMAT:
-		check->format = arg;
-		return 0;
-	case OPT_DROP_PASSED:
-		check->drop_passed = yes_or_no(state, "drop-passed", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
 }
 
 /* What is checked is whole recordings, in files. */
@@ -313,120 +434,43 @@ static void settle_check(const struct command_line *line, struct argp_state *sta
 					   : "drop-passed");
 }
 
+static void settle(const struct command_line *line, struct argp_state *state)
+{
+	const struct capture_options *const capture = &line->options.capture;
+
+	if (line->options.output.rotates && !line->options.output.max_bytes)
+		argp_error(state, "--rotate needs --max-size");
+	if ((capture->children_skip || capture->children_only) && !capture->trace_children)
+		argp_error(state, "--trace-children-%s needs --trace-children=yes",
+			   capture->children_skip ? "skip" : "only");
+	settle_check(line, state);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct command_line *const line = state->input;
-	struct capture_options *const capture = &line->options.capture;
-	struct output_options *const output = &line->options.output;
+	bool *const setting = setting_of(line, key);
+	error_t error;
 
-	switch (key) {
-	case 'o':
-		output->pattern = arg;
-		output->numbers = false;
-		return 0;
-	case 'f':
-		output->overwrite = true;
-		return 0;
-	case 'z':
-		output->level = number(state, "level", arg, 1, 19);
-		return 0;
-	case OPT_TRACE_CHILDREN:
-		capture->trace_children = yes_or_no(state, "trace-children", arg);
-		return 0;
-	case OPT_CHILDREN_SKIP:
-		capture->children_skip = patterns(state, "trace-children-skip", arg);
-		return 0;
-	case OPT_CHILDREN_ONLY:
-		capture->children_only = patterns(state, "trace-children-only", arg);
-		return 0;
-	case OPT_DEPTH:
-		capture->depth = (uint32_t)number(state, "depth", arg, 1, SHM_DEPTH_MAX);
-		return 0;
-	case OPT_IDENTITY:
-		capture->identity = yes_or_no(state, "identity", arg);
-		return 0;
-	case OPT_NO_ARGS:
-		output->no_args = true;
-		return 0;
-	case OPT_FREE_STACKS:
-		capture->free_stacks = yes_or_no(state, "free-stacks", arg);
-		return 0;
-	case OPT_USABLE:
-		capture->usable = yes_or_no(state, "usable", arg);
-		return 0;
-	case OPT_MMAP:
-		capture->maps = yes_or_no(state, "mmap", arg);
-		return 0;
-	case OPT_PAGES:
-		capture->pages = yes_or_no(state, "pages", arg);
-		return 0;
-	case OPT_STACKS:
-		capture->stacks = yes_or_no(state, "stacks", arg);
-		return 0;
-	case OPT_TIMER:
-		capture->timer_ms =
-			strcmp(arg, "off") == 0 ? 0 : (uint32_t)number(state, "timer", arg, 1, 1000000);
-		return 0;
-	case OPT_INSTRUCTIONS:
-		choose_instructions(state, line, arg);
-		return 0;
-	case OPT_SAMPLE:
-		capture->sample_bytes = sample_interval(state, arg);
-		return 0;
-	case OPT_RSS:
-		/* "off" as --sample and --timer have it. */
-		capture->rss = !(arg && strcmp(arg, "off") == 0) && yes_or_no(state, "rss", arg);
-		return 0;
-	case OPT_LIBC_FREERES:
-		capture->libc_freeres = yes_or_no(state, "run-libc-freeres", arg);
-		return 0;
-	case OPT_CXX_FREERES:
-		capture->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
-		return 0;
-	case OPT_ENGINE:
-		if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)
-			argp_error(state, "--engine=%s: should be preload or valgrind", arg);
-		capture->exact = arg[0] == 'v';
-		return 0;
-	case OPT_EMBED_SYMBOLS:
-		output->embed_symbols = true;
-		return 0;
-	case OPT_MAX_SIZE:
-		output->max_bytes = max_size(state, arg);
-		return 0;
-	case OPT_ROTATE:
-		rotate(state, output, arg);
-		return 0;
-	case OPT_DURATION:
-		line->options.duration_s = (uint32_t)number(state, "duration", arg, 1, 1000000000);
-		return 0;
-	case OPT_MARK:
-		return add_mark(state, &line->options, arg);
-	case 'q':
-		line->verbosity = 0;
-		return 0;
-	case 'v':
-		line->verbosity++;
-		return 0;
-	case OPT_PID:
-		argp_error(state, "-p: cannot attach to a running process; start it with 'msrec PROGRAM' "
-				  "(--duration=S and --sample=BYTES suit long runs)");
-		return 0;
-	case ARGP_KEY_END:
-		if (output->rotates && !output->max_bytes)
-			argp_error(state, "--rotate needs --max-size");
-		if ((capture->children_skip || capture->children_only) && !capture->trace_children)
-			argp_error(state, "--trace-children-%s needs --trace-children=yes",
-				   capture->children_skip ? "skip" : "only");
-		settle_check(line, state);
-		return 0;
-	case ARGP_KEY_ARGS:
+	if (key == ARGP_KEY_ARGS) {
 		line->argv = state->argv + state->next;
 		line->argc = state->argc - state->next;
 		return 0;
-	default:
-		return parse_check(key, arg, state, &line->check);
 	}
+	if (key == ARGP_KEY_END) {
+		settle(line, state);
+		return 0;
+	}
+	if (setting) {
+		*setting = yes_or_no(state, key, arg);
+		return 0;
+	}
+	error = parse_output(&line->options, key, arg, state);
+	if (error == ARGP_ERR_UNKNOWN)
+		error = parse_capture(line, key, arg, state);
+	if (error == ARGP_ERR_UNKNOWN)
+		error = parse_check(&line->check, key, arg);
+	return error == ARGP_ERR_UNKNOWN ? parse_message(line, key, state) : error;
 }
 
 int command_line_parse(struct command_line *line, int argc, char **argv)

@@ -8,6 +8,7 @@
 
 #include "duration.h"
 #include "number.h"
+#include "words.h"
 
 enum { KEY_THREAD = 0x5000, KEY_MODULE, KEY_FUNCTION, KEY_SIZE, KEY_LIFETIME };
 
@@ -145,12 +146,9 @@ bool filter_parse_lifetime(const char *text, struct block_range *range)
 
 static error_t add_word(const char ***words, const char *const **shown, size_t *n, const char *word)
 {
-	const char **more = reallocarray(*words, *n + 1, sizeof(*more));
-	if (!more)
-		return ENOMEM;
-	more[(*n)++] = word;
-	*shown = *words = more;
-	return 0;
+	const error_t error = words_append(words, n, word);
+	*shown = *words;
+	return error;
 }
 
 static error_t add_range(struct block_range **ranges, const struct block_range **shown, size_t *n,

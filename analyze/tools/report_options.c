@@ -10,6 +10,7 @@
 #include "limit.h"
 #include "moment.h"
 #include "number.h"
+#include "words.h"
 
 enum {
 	KEY_AT = 0x4000,
@@ -184,22 +185,9 @@ static void parse_format(struct report_command *command, struct argp_state *stat
 static error_t add_pattern(struct report_command *command, const char *pattern)
 {
 	struct sites_hidden *hidden = &command->query.hidden;
-	const char **patterns = reallocarray(command->patterns, hidden->n + 1, sizeof(*patterns));
-	if (!patterns)
-		return ENOMEM;
-	patterns[hidden->n++] = pattern;
-	hidden->patterns = command->patterns = patterns;
-	return 0;
-}
-
-static error_t add_old(struct report_command *command, const char *name)
-{
-	const char **olds = reallocarray(command->olds, command->n_olds + 1, sizeof(*olds));
-	if (!olds)
-		return ENOMEM;
-	command->olds = olds;
-	olds[command->n_olds++] = name;
-	return 0;
+	const error_t error = words_append(&command->patterns, &hidden->n, pattern);
+	hidden->patterns = command->patterns;
+	return error;
 }
 
 /* Words with commas between them. */
@@ -264,25 +252,10 @@ static error_t read_suppressions(struct report_command *command, struct argp_sta
 	return result == SUPPRESSIONS_FINE ? 0 : ENOMEM;
 }
 
-static error_t add_symbol_dir(struct tool *tool, const char *directory)
-{
-	const char **dirs = reallocarray(tool->symbol_dirs, tool->n_symbol_dirs + 1, sizeof(*dirs));
-	if (!dirs)
-		return ENOMEM;
-	tool->symbol_dirs = dirs;
-	dirs[tool->n_symbol_dirs++] = directory;
-	return 0;
-}
-
 static error_t add_input(struct report_command *command, const char *word)
 {
-	const char **inputs = reallocarray(command->inputs, command->n_inputs + 1, sizeof(*inputs));
-	if (!inputs)
-		return ENOMEM;
-	command->inputs = inputs;
-	inputs[command->n_inputs++] = word;
 	command->input = word;
-	return 0;
+	return words_append(&command->inputs, &command->n_inputs, word);
 }
 
 /* With --diff, all traces but the last one are old. */
@@ -291,21 +264,17 @@ static error_t end_inputs(struct report_command *command)
 	error_t error = 0;
 	for (size_t i = 0;
 	     command->n_olds && command->n_checks == 0 && i + 1 < command->n_inputs && error == 0; i++)
-		error = add_old(command, command->inputs[i]);
+		error = words_append(&command->olds, &command->n_olds, command->inputs[i]);
 	return error;
 }
 
 /* A limit, or the file with limits. */
 static error_t add_check(struct report_command *command, struct argp_state *state, const char *value)
 {
-	const char **checks = reallocarray(command->checks, command->n_checks + 1, sizeof(*checks));
+	const error_t error = words_append(&command->checks, &command->n_checks, value);
 	struct limit limit;
-	if (!checks)
-		return ENOMEM;
-	command->checks = checks;
-	checks[command->n_checks++] = value;
-	if (!limit_is_one(value))
-		return 0;
+	if (error || !limit_is_one(value))
+		return error;
 	const char *why = limit_parse(&limit, value);
 	if (why)
 		argp_error(state, "--check='%s': %s", value, why);
@@ -486,7 +455,7 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 		command->query.threshold = (double)n / 100;
 		return 0;
 	case KEY_DIFF:
-		return add_old(command, value);
+		return words_append(&command->olds, &command->n_olds, value);
 	case KEY_CHECK:
 		return add_check(command, state, value);
 	case KEY_UPDATE:
@@ -544,7 +513,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		command->tool.jobs = (unsigned)n;
 		return 0;
 	case KEY_SYMBOLS:
-		return add_symbol_dir(&command->tool, value);
+		return words_append(&command->tool.symbol_dirs, &command->tool.n_symbol_dirs, value);
 	case 'q':
 		command->tool.verbosity = -1;
 		return 0;

@@ -13,6 +13,7 @@
 #include "option_words.h"
 #include "pattern.h"
 #include "streams.h"
+#include "words.h"
 
 #define MAX_JOBS 256u
 
@@ -93,16 +94,6 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = { { &args_argp, 0, NULL, 0 }, { 0 } };
 
-static int add_symbol_dir(struct tool *tool, const char *directory)
-{
-	const char **dirs = reallocarray(tool->symbol_dirs, tool->n_symbol_dirs + 1, sizeof(*dirs));
-	if (!dirs)
-		return ENOMEM;
-	tool->symbol_dirs = dirs;
-	dirs[tool->n_symbol_dirs++] = directory;
-	return 0;
-}
-
 /* Makes the refusal the tool's, after the text of its --also. */
 static int hand_on_refusal(struct tool *tool, const struct args *also, const char *text)
 {
@@ -140,7 +131,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		state->child_inputs[0] = &tool->args;
 		return 0;
 	case KEY_SYMBOLS:
-		return add_symbol_dir(tool, value);
+		return words_append(&tool->symbol_dirs, &tool->n_symbol_dirs, value);
 	case KEY_ALSO:
 		return add_also(tool, value);
 	case 'q':
