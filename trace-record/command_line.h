@@ -3,7 +3,7 @@
 #ifndef TRACE_RECORD_COMMAND_LINE_H
 #define TRACE_RECORD_COMMAND_LINE_H
 
-#include "check.h"
+#include "run_check.h"
 #include "options.h"
 
 struct command_line {

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "collector.h"
 #include "command_line.h"
 #include "counter.h"
@@ -20,6 +19,7 @@
 #include "last_lines.h"
 #include "launch.h"
 #include "messages.h"
+#include "run_check.h"
 #include "shm.h"
 #include "streams.h"
 

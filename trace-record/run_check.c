@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "check.h"
+#include "run_check.h"
 
 #include <errno.h>
 #include <fcntl.h>

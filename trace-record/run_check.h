@@ -3,8 +3,8 @@
  * msrec --check: record, check and report in one. msrec knows no limits; the msreport that is installed beside it checks
  * the traces of the run and writes the report.
  */
-#ifndef TRACE_RECORD_CHECK_H
-#define TRACE_RECORD_CHECK_H
+#ifndef RUN_CHECK_H
+#define RUN_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>
