@@ -3,8 +3,8 @@
 #ifndef TRACE_RECORD_COMMAND_LINE_H
 #define TRACE_RECORD_COMMAND_LINE_H
 
-#include "run_check.h"
 #include "options.h"
+#include "run_check.h"
 
 struct command_line {
 	struct msrec_options options; /* but for those of the program */
