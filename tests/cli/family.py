@@ -86,7 +86,8 @@ class Chosen:
         """When the trace ends for the answer."""
         if not self.is_over(trace, trace.end):
             return trace.end
-        return max(self.origin + self.times[1] * 1000000 - trace.start, 0)
+        # The whole of the last millisecond is chosen.
+        return max(self.origin + (self.times[1] + 1) * 1000000 - 1 - trace.start, 0)
 
     def passes(self, trace, event, life):
         return (all(least <= event["size"] <= most for least, most in self.sizes) and
