@@ -123,12 +123,12 @@ static bool is_over(const struct own_part *p, const struct mst_file_info *info, 
 	return now_ns >= p->query.before_ns || info->begin_ns >= p->query.before_ns;
 }
 
-/* When the part ends that ends with the trace. */
+/* When the part ends that ends with the trace; the whole of the last millisecond is chosen. */
 static uint64_t cut(const struct own_part *p, uint64_t end_ns)
 {
 	if (!p->query.filter || end_ns < p->query.before_ns)
 		return end_ns;
-	return p->query.before_ns > NS_PER_MS ? p->query.before_ns - NS_PER_MS : 0;
+	return p->query.before_ns ? p->query.before_ns - 1 : 0;
 }
 
 /* Whether the block that goes or stays has passed. */
