@@ -17,6 +17,9 @@
 #define MUST(condition) model_must(condition, #condition, __FILE__, __LINE__)
 void model_must(bool condition, const char *text, const char *file, int line);
 
+/* Units of the model's times: 2^10 ns. */
+#define MODEL_TIME_SHIFT 10u
+
 struct model_vector {
 	void *items;
 	size_t n, capacity;
@@ -64,7 +67,11 @@ void model_fork_file(struct model *child);
 uint32_t model_kind(struct model *m);
 /* One random thing: definitions, a call, a jump in time, a flush. */
 void model_step(struct model *m);
+/* What the writer is given at the end. */
+struct mst_end model_end(const struct model *m);
 void model_finish(struct model *m);
+
+bool model_same_kind(const struct mst_kind *a, const struct mst_kind *b);
 
 /* Whole bytes of a trace, and a memfd that holds given ones, positioned at its start. */
 uint8_t *model_bytes(const struct model *m, size_t *size);
