@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "check.h"
 #include "identity.h"
 #include "profile_state.h"
 
@@ -133,6 +134,16 @@ static bool is_point(const struct profile_query *query)
 	return query->at.kind == AT_TIME || query->at.kind == AT_MARK;
 }
 
+/* Without a window and a key frame, the total is that of all live blocks. */
+static void check_total(const struct profile *p)
+{
+	uint64_t total = 0;
+	for (uint32_t i = 0; i < p->table.n; i++)
+		total += p->table.rows[i].live * profile_weight(p, p->table.rows[i].kind);
+	assert(profile_has_from(p->query) || is_point(p->query) || total == p->total);
+	(void)total;
+}
+
 static int profile_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct profile *p = (struct profile *)observer;
@@ -145,6 +156,8 @@ static int profile_end(struct observer *observer, const struct mst_reader *reade
 		p->point_ns = p->now_ns;
 	}
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
+	if (check_wanted())
+		check_total(p);
 	return 0;
 }
 

@@ -63,7 +63,7 @@ static uint32_t thread_at(struct walk *w)
 static bool count_alloc(struct profile *p, struct walk *w, uint32_t kind)
 {
 	const uint64_t block = w->alloc++;
-	if (!p->begun)
+	if (!p->begun || !profile_counts(p, kind))
 		return true;
 	const uint32_t thread = p->query->threads ? thread_at(w) : p->table.first_thread;
 	const bool first = thread == p->table.first_thread;
