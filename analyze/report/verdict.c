@@ -227,12 +227,19 @@ uint32_t verdict_clean_up(const int64_t *levels, uint32_t n)
 	return first;
 }
 
+/* What the clean-up leaves; of what it frees for more than a half, what was there before. */
+static uint64_t bytes_of(const struct trend *t)
+{
+	const int64_t before = t->series[t->clean_up - 1], end = t->series[t->n - 1];
+	return (uint64_t)(end < before - before / 2 ? before : end);
+}
+
 bool verdict_judge(const struct trend *t, struct judgement *j)
 {
 	*j = (struct judgement){ 0 };
 	assert(t->clean_up <= t->n && t->clean_up >= t->n - t->n / 20);
 	if (t->n)
-		j->bytes = (uint64_t)t->series[t->clean_up - 1];
+		j->bytes = bytes_of(t);
 	if (t->n < FEW_BUCKETS || t->n * t->span_ns < SECOND)
 		return true;
 	if (is_once(t))

@@ -49,7 +49,7 @@ struct judgement {
 	enum verdict verdict;
 	double slope;      /* bytes a second; of VERDICT_GROWING, else 0 */
 	uint64_t since_ns; /* of VERDICT_GROWING: the last time of its lowest level */
-	uint64_t bytes;    /* live before the clean-up */
+	uint64_t bytes;    /* live at the end; if the clean-up freed more than half of it, live before */
 };
 
 /* False: no memory. */

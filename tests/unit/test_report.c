@@ -188,6 +188,33 @@ static void a_clean_up_is_short_and_only_falls(void **state)
 	assert_int_equal(verdict_clean_up(levels, 0), 0);
 }
 
+static void what_outlives_the_clean_up_is_judged_at_the_end(void **state)
+{
+	int64_t levels[BUCKETS], series[BUCKETS];
+	struct judgement j;
+	struct trend trend = {
+		.series = series, .n = BUCKETS, .span_ns = SECOND / 10, .allocated = 200, .live = 200
+	};
+	(void)state;
+	/* The noise of other stacks falls at the end; a leak's last block comes within that stretch. */
+	for (int i = 0; i < BUCKETS; i++) {
+		levels[i] = 90000 + (i < 196 ? i : 196 * 2 - i) * 100;
+		series[i] = (i + 1) * 100;
+	}
+	trend.clean_up = verdict_clean_up(levels, BUCKETS);
+	assert_int_equal(trend.clean_up, 197);
+	assert_true(verdict_judge(&trend, &j));
+	assert_int_equal(j.verdict, VERDICT_GROWING);
+	assert_int_equal(j.bytes, 20000);
+	/* The clean-up takes some of it, less than half; more than half. */
+	series[199] = 10000;
+	assert_true(verdict_judge(&trend, &j));
+	assert_int_equal(j.bytes, 10000);
+	series[199] = 9000;
+	assert_true(verdict_judge(&trend, &j));
+	assert_int_equal(j.bytes, 19700);
+}
+
 static void what_levels_off_does_not_grow(void **state)
 {
 	int64_t series[BUCKETS];
@@ -376,6 +403,7 @@ int main(void)
 		cmocka_unit_test(short_runs_are_not_judged),
 		cmocka_unit_test(what_was_freed_at_the_exit_is_judged_before),
 		cmocka_unit_test(a_clean_up_is_short_and_only_falls),
+		cmocka_unit_test(what_outlives_the_clean_up_is_judged_at_the_end),
 		cmocka_unit_test(what_levels_off_does_not_grow),
 		cmocka_unit_test(a_leak_that_begins_late_grows),
 		cmocka_unit_test(a_jump_that_comes_back_is_found),
