@@ -66,10 +66,11 @@ __attribute__((noinline)) static void *keep(size_t size)
 	return malloc(size);
 }
 
-__attribute__((noinline)) static void remember()
+/* Full from the start: a step. */
+__attribute__((noinline)) static void remember(int round)
 {
 	static void *places[100];
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < (round == 0 ? 1000 : 20); i++)
 		put(places, 100, keep(1 + pick(10000)));
 }
 
@@ -83,7 +84,7 @@ __attribute__((noinline)) static void forget()
 
 static void shared(int round)
 {
-	remember();
+	remember(round);
 	if (round % 4 == 0)
 		forget();
 }

@@ -170,7 +170,8 @@ static void write_steps(struct report *r)
 	} else {
 		answer_note(
 			r->answer,
-			"No step: no short span of time moves the live bytes by a twentieth of the peak.");
+			"No step: no short span of time moves the live bytes by a twentieth of the peak and far "
+			"more than others do.");
 	}
 }
 

@@ -4,9 +4,32 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { CHANGES_ABOVE = 8 };
+
 static int64_t change_at(const int64_t *levels, uint32_t i)
 {
 	return levels[i] - (i ? levels[i - 1] : 0);
+}
+
+/* Of the changes of all buckets, whatever their sign, the one in the middle. */
+static int64_t ordinary_change(const int64_t *levels, uint32_t n)
+{
+	int64_t sorted[STEPS_LEVELS];
+	for (uint32_t i = 0; i < n; i++) {
+		const int64_t change = llabs(change_at(levels, i));
+		uint32_t at = i;
+		for (; at > 0 && sorted[at - 1] > change; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = change;
+	}
+	return n ? sorted[n / 2] : 0;
+}
+
+/* Whether the step is larger than what happens all the time; each of its buckets has an ordinary change, too. */
+static bool stands_out(const struct step *step, int64_t ordinary)
+{
+	const uint32_t buckets = step->last - step->first + 1;
+	return (double)llabs(step->change) >= (double)ordinary * (CHANGES_ABOVE + buckets);
 }
 
 /* The bucket after `step` in which its rise is gone. */
@@ -45,7 +68,8 @@ uint32_t steps_find(const int64_t *levels, uint32_t n, struct step steps[STEPS_M
 	const uint32_t longest = n / 20 ? n / 20 : 1;
 	int64_t high = 0;
 	uint32_t found = 0;
-	assert(most > 0 && most <= STEPS_MOST);
+	assert(most > 0 && most <= STEPS_MOST && n <= STEPS_LEVELS);
+	const int64_t ordinary = ordinary_change(levels, n);
 	for (uint32_t i = 0; i < n; i++)
 		high = levels[i] > high ? levels[i] : high;
 	for (uint32_t i = 0; i < n;) {
@@ -55,7 +79,7 @@ uint32_t steps_find(const int64_t *levels, uint32_t n, struct step steps[STEPS_M
 		       change_at(levels, step.last + 1) != 0)
 			step.change += change_at(levels, ++step.last);
 		i = step.last + 1;
-		if (step.change == 0 || llabs(step.change) < high / 20)
+		if (step.change == 0 || llabs(step.change) < high / 20 || !stands_out(&step, ordinary))
 			continue;
 		step.back = find_back(levels, n, &step);
 		found = keep(steps, found, &step, most);

@@ -118,18 +118,31 @@ class Tests:
         assert row["bytes"] == 50 * 600 and row["bytes_per_minute"] is None, row
         assert not of("table", leaks["leaks"])
 
+    def large_steps(self, fault):
+        """Those of a quarter of a megabyte, each with the functions that made it."""
+        steps = self.sections[fault]["steps"]
+        return [{**step, "made_by": [row["function"] for row in steps["made_by"] if row["step"] == step["step"]]}
+                for step in steps["steps"] if abs(step["bytes"]) > 250000]
+
     def test_steps(self):
         for fault in FAULTS:
-            steps = self.sections[fault]["steps"]
-            made_by = {row["step"] for row in of("load", steps.get("made_by", []))}
-            large = [step for step in steps["steps"] if abs(step["bytes"]) > 1000000]
-            assert bool(large) == (fault == "load"), (fault, large)
-            if not large:
-                continue
-            up, down = large
-            assert up["bytes"] > 0 > down["bytes"], large
-            assert .7 * SECOND < up["from_ns"] < 1.3 * SECOND < up["back_ns"] < 2.1 * SECOND, large
-            assert made_by == {up["step"], down["step"]}, steps
+            assert len(self.large_steps(fault)) == {"load": 2, "shared": 1}.get(fault, 0), self.large_steps(fault)
+        up, down = self.large_steps("load")
+        assert up["bytes"] > 1000000 and down["bytes"] < -1000000, (up, down)
+        assert .7 * SECOND < up["from_ns"] < 1.3 * SECOND < up["back_ns"] < 2.1 * SECOND, (up, down)
+        assert up["made_by"][0] == down["made_by"][0] == "load(int)", (up, down)
+        assert not of("load", [row for row in self.sections["load"]["steps"]["made_by"]
+                               if row["step"] not in (up["step"], down["step"])])
+        start, = self.large_steps("shared")
+        assert start["from_ns"] < .1 * SECOND and start["made_by"][0] == "keep(unsigned long)", start
+
+    def test_noise_has_no_steps(self):
+        """Behind the start and before the clean-up."""
+        for fault in FAULTS:
+            steps = [step for step in self.sections[fault]["steps"]["steps"]
+                     if step["from_ns"] > .1 * SECOND and step["until_ns"] < 2.3 * SECOND]
+            if fault in ("leak", "shared", "cache", "hoist", "mismatch", "table", "start_up"):
+                assert not steps, (fault, steps)
 
     def test_ladder(self):
         for fault in FAULTS:

@@ -363,13 +363,13 @@ def find_steps(levels):
     """(first bucket, last bucket, change, bucket in which it was gone or None)"""
     n, high, steps, i = len(levels), max(levels, default=0), [], 0
     change = [level - before for level, before in zip(levels, [0, *levels])]
-    longest = max(n // 20, 1)
+    longest, ordinary = max(n // 20, 1), sorted(map(abs, change))[n // 2] if n else 0
     while i < n:
         last = i
         while (last + 1 < n and last + 1 - i < longest and change[i] != 0 and change[last + 1] * change[i] > 0):
             last += 1
         total = sum(change[i:last + 1])
-        if total and abs(total) >= high // 20:
+        if total and abs(total) >= max(high // 20, ordinary * (8 + last + 1 - i)):
             before = levels[i - 1] if i else 0
             back = next((k for k in range(last + 1, n) if levels[k] < before + total // 4), None) if total > 0 else None
             steps.append((i, last, total, back))

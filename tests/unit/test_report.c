@@ -267,11 +267,29 @@ static void the_largest_steps_are_kept_in_order(void **state)
 	struct step steps[STEPS_MOST];
 	(void)state;
 	for (int i = 0; i < BUCKETS; i++)
-		levels[i] = i % 2 ? 1000 + i : 0;
+		levels[i] = i / 3 % 2 ? 1000 + i / 3 : 0;
 	assert_int_equal(steps_find(levels, BUCKETS, steps, STEPS_MOST), STEPS_MOST);
 	for (uint32_t i = 1; i < STEPS_MOST; i++)
 		assert_true(steps[i - 1].first < steps[i].first);
-	assert_int_equal(steps[STEPS_MOST - 1].first, BUCKETS - 1);
+	assert_int_equal(steps[STEPS_MOST - 1].first, BUCKETS - 2);
+}
+
+static void noise_and_a_steady_rise_have_no_steps(void **state)
+{
+	int64_t levels[BUCKETS];
+	struct step steps[STEPS_MOST];
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		levels[i] = 20000 + i * i * 7919 % 2000;
+	assert_int_equal(steps_find(levels, BUCKETS, steps, STEPS_MOST), 1);
+	assert_int_equal(steps[0].first, 0);
+	for (int i = 0; i < BUCKETS; i++)
+		levels[i] = 100 * (i + 1);
+	assert_int_equal(steps_find(levels, BUCKETS, steps, STEPS_MOST), 0);
+	for (int i = 120; i < BUCKETS; i++)
+		levels[i] += 2000;
+	assert_int_equal(steps_find(levels, BUCKETS, steps, STEPS_MOST), 1);
+	assert_in_range(120, steps[0].first, steps[0].last);
 }
 
 /* ---- Text ---- */
@@ -408,6 +426,7 @@ int main(void)
 		cmocka_unit_test(a_leak_that_begins_late_grows),
 		cmocka_unit_test(a_jump_that_comes_back_is_found),
 		cmocka_unit_test(the_largest_steps_are_kept_in_order),
+		cmocka_unit_test(noise_and_a_steady_rise_have_no_steps),
 		cmocka_unit_test(figures_have_three_digits),
 		cmocka_unit_test(text_is_cut_by_characters),
 		cmocka_unit_test(suppressions_match_parts),
