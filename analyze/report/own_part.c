@@ -8,8 +8,6 @@
 #include "array.h"
 #include "sample_weight.h"
 
-#define NS_PER_MS 1000000u
-
 struct own_part {
 	struct observer observer;
 	struct own_part_query query;

@@ -41,12 +41,15 @@ PROGRAMS = "ls -l / >/dev/null & sort --version | sort -r >/dev/null; (ls /; ls 
 
 
 class Chosen:
-    """Random filters; times are those since the first process began."""
+    """Random filters, or only --until; times are those since the first process began."""
 
-    def __init__(self, rng, traces):
+    def __init__(self, rng, traces, until=None):
         self.words, self.sizes, self.tids, self.lifetimes, self.times = [], [], [], [], [0, None]
         self.origin = min(trace.start + trace.begin for trace in traces)
         self.span = max(trace.start + trace.end for trace in traces) - self.origin
+        if until is not None:
+            self.words, self.times = [f"--until={until}"], [0, until]
+            return
         for choose in rng.sample([self.choose_size, self.choose_thread, self.choose_lifetime, self.choose_times],
                                  rng.choice([1, 1, 2, 3])):
             choose(rng, traces)
@@ -284,6 +287,53 @@ class Tests:
                                     "all_calls": calls, "bytes": sum(trace.bytes for trace in traces),
                                     "all_bytes": size}, (chosen.words, said, calls, size)
                     assert sorted(said["options"]) == sorted(chosen.words), said
+
+    def write(self, name, scripts):
+        """A family of processes that begin 370 us apart; a script is a list of (time in us, what happens)."""
+        files = []
+        for number, script in enumerate(scripts):
+            path = os.path.join(self.folder, f"{name}{number}")
+            lines = [f"process {number + 1} {10**18 + 370000 * number}", "stack 0 0x1000"]
+            for time, what in script:
+                lines += [f"time {time * 1000}", what]
+            with open(path + ".script", "w", encoding="ascii") as file:
+                file.write("\n".join(lines + ["end 9000000", ""]))
+            self.run("tests/tools/script2trace", path + ".script", path + ".zst")
+            files.append(path + ".zst")
+        return files
+
+    def test_last_millisecond(self):
+        """--until=N goes on to the next millisecond's begin: what is live within it counts, of all processes."""
+        one = [(100, "alloc 0 malloc 0 1000"), (5100, "alloc 1 malloc 0 700"), (5950, "free 1")]
+        other = [(5300, "alloc 0 malloc 0 5000"), (5500, "free 0"), (6000, "alloc 1 malloc 0 90000")]
+        files = self.write("last", [one, other])
+        peaks = [self.answer(f"--until={ms}", *files)["family"]["peak_bytes"] for ms in range(8)]
+        assert peaks == [1000] * 5 + [6700] + [91000] * 2, peaks
+
+    def test_every_millisecond(self):
+        """Most is live now at the begin, now at the end of the last millisecond."""
+        rng = random.Random(11)
+        for number in range(6):
+            scripts = []
+            for _ in range(rng.choice((2, 3))):
+                script, live, time = [], [], 0
+                for block in range(60):
+                    time += rng.choice((30, 120, 400))
+                    if live and rng.random() < .5:
+                        script.append((time, f"free {live.pop(rng.randrange(len(live)))}"))
+                    else:
+                        script.append((time, f"alloc {block} malloc 0 {rng.randrange(1, 9000)}"))
+                        live.append(block)
+                scripts.append([event for event in script if event[0] < 9000])
+            files = self.write(f"every{number}_", scripts)
+            traces, within = self.read(files), 0
+            for until in range(10):
+                chosen = Chosen(None, traces, until)
+                for trace in traces:
+                    trace.see(chosen)
+                begun = together(traces, [min(chosen.cut(trace), trace.end) // 10**6 * 10**6 for trace in traces])
+                within += self.compare(files, traces, chosen)["peak_bytes"] != begun
+            assert within, "no peak depends on the last millisecond"
 
     def test_filtered_rotation(self):
         """The parts of a process are filtered as one file is; the times go on from part to part."""

@@ -11,6 +11,7 @@
  *   anonymous            frees don't say of which block (before everything else)
  *   alone                there is no thread but 0 (before everything else)
  *   sampled N            of a sample with this mean (before everything else)
+ *   process PID NS       the process, and the time on the clock on the wall at which it began (before everything else)
  *   usable N             the allocator rounds sizes up to a multiple of N, at least N
  *   module PATH          the executable, of which `m` frames are
  *   stack S FRAME...     stack S, innermost frame first: m0x1234 in the module, 0x1234 in none
@@ -354,13 +355,15 @@ struct features {
 	uint32_t records, keyframes;
 	bool counted, stacks, pages, anonymous;
 	uint64_t sample;
+	uint64_t pid, start_ns;
 };
 
 static void begin(int fd, const struct features *features)
 {
 	static const char *const argv[] = { "script" };
 	const struct mst_file_info info = {
-		.pid = 1,
+		.pid = (uint32_t)features->pid,
+		.start_ns = features->start_ns,
 		.machine = 62,
 		.page_size = 4096,
 		.recorder = "script2trace",
@@ -393,6 +396,8 @@ static bool take_feature(struct features *features, char *line)
 		features->keyframes = (uint32_t)parse_number(line + 10);
 	else if (strncmp(line, "sampled ", 8) == 0)
 		features->sample = parse_number(line + 8);
+	else if (sscanf(line, "process %" SCNu64 " %" SCNu64, &features->pid, &features->start_ns) == 2)
+		return true;
 	else if (strcmp(line, "counted") == 0)
 		features->counted = true;
 	else if (strcmp(line, "stacks") == 0)
@@ -411,7 +416,7 @@ static bool take_feature(struct features *features, char *line)
 static void run_script(FILE *script, int fd)
 {
 	static char line[1 << 20];
-	struct features features = { 0 };
+	struct features features = { .pid = 1 };
 
 	while (fgets(line, sizeof(line), script)) {
 		line_number++;
