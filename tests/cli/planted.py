@@ -134,13 +134,13 @@ class Tests:
         assert not of("load", [row for row in self.sections["load"]["steps"]["made_by"]
                                if row["step"] not in (up["step"], down["step"])])
         start, = self.large_steps("shared")
-        assert start["from_ns"] < .1 * SECOND and start["made_by"][0] == "keep(unsigned long)", start
+        assert start["from_ns"] < .4 * SECOND and start["made_by"][0] == "keep(unsigned long)", start
 
     def test_noise_has_no_steps(self):
-        """Behind the start and before the clean-up."""
+        """Behind the start, which takes a while on a busy machine, and before the clean-up."""
         for fault in FAULTS:
             steps = [step for step in self.sections[fault]["steps"]["steps"]
-                     if step["from_ns"] > .1 * SECOND and step["until_ns"] < 2.3 * SECOND]
+                     if step["from_ns"] > .4 * SECOND and step["until_ns"] < 2.3 * SECOND]
             if fault in ("leak", "shared", "cache", "hoist", "mismatch", "table", "start_up"):
                 assert not steps, (fault, steps)
 
