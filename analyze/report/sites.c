@@ -197,31 +197,57 @@ bool sites_hide(struct sites *s, uint32_t call, uint32_t module, bool *hidden)
 
 /* ---- Sites ---- */
 
+/* What is known of a stack on the way outwards; calls are MST_NONE before. */
+struct search {
+	struct site first;    /* the innermost call */
+	struct site nameless; /* the innermost one that isn't hidden */
+};
+
+/* Looks at a call; `*found`: it is the site. False: no memory. */
+static bool look_at(struct sites *s, struct search *search, struct site here, bool *found)
+{
+	bool hidden;
+	*found = false;
+	if (!sites_hide(s, here.call, here.module, &hidden))
+		return false;
+	if (search->first.call == MST_NONE)
+		search->first = here;
+	if (hidden)
+		return true;
+	*found = s->all || here.module == MST_NONE || call_sites_at(s->calls, here.call)->named;
+	if (search->nameless.call == MST_NONE)
+		search->nameless = here;
+	return true;
+}
+
+/*
+ * The innermost call that isn't hidden. If that has no name, the innermost one with a name among those by which its library
+ * came there: static functions of stripped libraries are wrappers more often than not, and their addresses say little.
+ */
 static bool find_site(struct sites *s, uint32_t stack, struct site *site)
 {
-	struct site first = { .call = MST_NONE, .module = MST_NONE, .via = MST_NONE };
-	bool hidden;
-	*site = first;
+	const struct site none = { .call = MST_NONE, .module = MST_NONE, .via = MST_NONE };
+	struct search search = { none, none };
 	for (; stack != MST_ROOT_STACK; stack = s->stacks[stack].parent) {
 		uint32_t n;
 		const uint32_t frame = s->stacks[stack].frame;
 		const uint32_t *calls = call_sites_of(s->calls, frame, &n);
 		const uint32_t module = s->frames[frame].module;
+		if (search.nameless.call != MST_NONE && module != search.nameless.module)
+			break;
 		for (uint32_t i = 0; calls && i < n; i++) {
-			const struct site here = { calls[i], module, first.call, i + 1 < n };
-			if (!sites_hide(s, calls[i], module, &hidden))
+			bool found;
+			*site = (struct site){ calls[i], module, search.first.call, i + 1 < n };
+			if (!look_at(s, &search, *site, &found))
 				return false;
-			if (first.call == MST_NONE)
-				first = here;
-			if (!hidden) {
-				*site = here;
+			if (found)
 				return true;
-			}
 		}
 		if (!calls)
 			return false;
 	}
-	*site = first; /* all are hidden: the innermost is as good as any */
+	/* If all are hidden, the innermost is as good as any. */
+	*site = search.nameless.call != MST_NONE ? search.nameless : search.first;
 	return true;
 }
 

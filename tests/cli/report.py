@@ -21,7 +21,7 @@ import zlib
 from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import run_methods    # noqa: E402
+from harness import compiler, run_methods    # noqa: E402
 
 try:
     import jsonschema
@@ -137,6 +137,34 @@ class Tests:
         assert bare["function"].startswith(("std::", "__gnu_cxx::")) and bare["via"] is None, bare
         assert largest("--alloc-fn=fill(int)")["function"] == "main"
         assert largest("--hide=fi*")["function"] == "main"
+
+    def stripped(self, name, *words):
+        """Compiles NAME.c without names but those for the loader."""
+        path = os.path.join(self.folder, name)
+        subprocess.run([*compiler(), "-O1", "-fno-builtin", "-fno-optimize-sibling-calls", "-s", "-o", path,
+                        path + ".c", *words], check=True)
+        return path
+
+    def test_stripped_libraries(self):
+        """A static function of a stripped library is no site if the library has a name for its caller."""
+        wrapper = ("#include <stdlib.h>\n"
+                   "static __attribute__((noinline)) char *get(long n) { char *p = malloc(n); *p = 1; return p; }\n")
+        for name, text in (("some.c", "char *some_open(void) { return get(700) + 1; }\n"
+                                      "char *some_read(void) { return get(900) + 1; }\n"),
+                           ("user.c", "char *some_open(void), *some_read(void);\n"
+                                      "int main(void) { return *get(50) + *some_open() + *some_read() == 1; }\n")):
+            with open(os.path.join(self.folder, name), "w", encoding="ascii") as file:
+                file.write(wrapper + text)
+        library = self.stripped("some", "-shared", "-fPIC")
+        os.rename(library, library + ".so")
+        user = self.stripped("user", library + ".so", "-Wl,-rpath," + self.folder)
+        trace = self.record("stripped", user, also=range(256))
+        rows = {row["bytes"]: row for row in self.answer("leaks", "--by=site", "--top=100", trace)["leaks"]["leaks"]}
+        assert (rows[700]["function"], rows[900]["function"]) == ("some_open", "some_read"), rows
+        assert re.fullmatch(r"\[some.so\+0x[0-9a-f]+\]", rows[700]["via"]) and rows[700]["via"] == rows[900]["via"]
+        assert re.fullmatch(r"\[user\+0x[0-9a-f]+\]", rows[50]["function"]), rows
+        bare = self.answer("leaks", "--by=site", "--all-frames", "--top=100", trace)["leaks"]["leaks"]
+        assert 1600 in [row["bytes"] for row in bare], bare
 
     def test_ids_are_those_of_other_runs(self):
         again = self.record("again", self.build.file("tests/cli/sites"))
