@@ -227,15 +227,21 @@ static const char *function_of(struct report *r, const struct group *g)
 	return site && site->call != MST_NONE ? call_sites_at(r->calls, site->call)->function : "one site";
 }
 
+/* With the caller of a site of which only a part grows. */
 static void note_growth(struct report *r, const struct grower *growers, uint32_t n, uint64_t peak)
 {
 	char bytes[FIGURE_SIZE], since[FIGURE_SIZE];
-	if (n && growers[0].judgement.slope * (double)(r->end_ns - growers[0].judgement.since_ns) / 1e9 >=
-			 WORTH_A_SENTENCE * (double)peak)
-		answer_note(r->answer, "%s%.60s grows by %s a minute since %s.",
-			    growers[0].mixed ? "A part of " : "", function_of(r, &growers[0].group),
-			    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), r->query->si),
-			    figure_time(since, growers[0].judgement.since_ns));
+	if (n == 0 || growers[0].judgement.slope * (double)(r->end_ns - growers[0].judgement.since_ns) / 1e9 <
+			      WORTH_A_SENTENCE * (double)peak)
+		return;
+	const uint32_t caller = growers[0].mixed ? sites_caller(r->sites, growers[0].group.stack) : MST_NONE;
+	answer_note(r->answer, "%s%.60s%s%.60s%s grows by %s a minute since %s.",
+		    growers[0].mixed ? "A part of " : "", function_of(r, &growers[0].group),
+		    caller != MST_NONE ? ", called by " : "",
+		    caller != MST_NONE ? call_sites_at(r->calls, caller)->function : "",
+		    caller != MST_NONE ? "," : "",
+		    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), r->query->si),
+		    figure_time(since, growers[0].judgement.since_ns));
 }
 
 static void note_concentration(struct report *r, struct groups *groups, uint64_t peak)

@@ -261,6 +261,22 @@ const struct site *sites_of(struct sites *s, uint32_t stack)
 	return &entry->site;
 }
 
+uint32_t sites_caller(struct sites *s, uint32_t stack)
+{
+	const struct site *site = sites_of(s, stack);
+	bool passed = false;
+	for (; site && stack != MST_ROOT_STACK; stack = s->stacks[stack].parent) {
+		uint32_t n;
+		const uint32_t *calls = call_sites_of(s->calls, s->stacks[stack].frame, &n);
+		for (uint32_t i = 0; calls && i < n; i++) {
+			if (passed)
+				return calls[i];
+			passed = calls[i] == site->call;
+		}
+	}
+	return MST_NONE;
+}
+
 /* ---- Ids ---- */
 
 #define FNV_BASIS 0xcbf29ce484222325u

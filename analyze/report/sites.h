@@ -36,6 +36,9 @@ bool sites_hide(struct sites *sites, uint32_t call, uint32_t module, bool *hidde
 /* The site of a stack; of the root: `call` is MST_NONE. Valid until sites_destroy(). NULL: no memory. */
 const struct site *sites_of(struct sites *sites, uint32_t stack);
 
+/* The number of the call that called the stack's site; MST_NONE: there is none, or no memory. */
+uint32_t sites_caller(struct sites *sites, uint32_t stack);
+
 /*
  * A number that tells stacks apart: of the functions and modules from the innermost call outwards, without lines and
  * addresses, so it is the same in each run, and in each build in which the functions are the same. 0: no memory.

@@ -101,7 +101,7 @@ class Tests:
         assert (row["verdict"], row["id"]) == ("mixed", leak["id"]), (row, leak)
         assert all(row[key] == leak[key] for key in ("bytes", "bytes_per_minute", "since_ns")), (row, leak)
         assert row["bytes"] == 250 * 100, row
-        assert "A part of keep(unsigned long) grows" in "\n".join(overview["notes"]), overview["notes"]
+        assert "A part of keep(unsigned long), called by forget(), grows by" in "\n".join(overview["notes"]), overview["notes"]
         assert self.sections["leak"]["overview"]["growth"][0]["verdict"] == "growing"
 
     def test_verdicts(self):
