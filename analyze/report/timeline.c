@@ -166,6 +166,16 @@ static bool add_records(struct timeline *t, const struct mst_chunk *chunk, const
 	return add_pending(t, kind->stack, comes ? bytes : -bytes);
 }
 
+/* Accounts for the records [from, to) one by one. */
+static bool add_few(struct timeline *t, const struct mst_chunk *chunk, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (!add_records(t, chunk, &chunk->tokens[chunk->records[i]], 1))
+			return false;
+	}
+	return true;
+}
+
 static bool add_tokens(struct timeline *t, const struct mst_chunk *chunk, const uint32_t *counts)
 {
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
@@ -179,6 +189,8 @@ static bool add_tokens(struct timeline *t, const struct mst_chunk *chunk, const 
 /* Accounts for the records [from, to). */
 static bool add_part(struct timeline *t, const struct mst_chunk *chunk, uint32_t from, uint32_t to)
 {
+	if (to - from < chunk->n_tokens / 4) /* a look at each token would cost more */
+		return add_few(t, chunk, from, to);
 	if (chunk->n_tokens == 0)
 		return true;
 	if (!array_reserve(&t->counts, chunk->n_tokens - 1, &t->room_counts, sizeof(*t->counts)))
