@@ -34,8 +34,8 @@ struct own_peaks {
 	uint32_t n_members, room_members;
 	uint64_t *changes; /* by token: bytes of a record, negative ones modulo 2^64 */
 	uint32_t room_changes;
-	uint64_t tokens;   /* of all chunks before it */
-	uint64_t prepared; /* its first record + 1; 0: none is */
+	uint64_t tokens; /* of all chunks before it */
+	bool prepared;   /* there was memory for these */
 };
 
 uint64_t own_peaks_key(const struct call_sites *calls, uint32_t call, uint32_t module, enum group_by by)
@@ -100,11 +100,8 @@ static bool prepare(struct own_peaks *p, const struct mst_reader *reader, const 
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	const uint64_t mean = mst_reader_info(reader)->sample_bytes;
-	if (p->prepared == chunk->first_record + 1)
-		return true;
 	if (!reserve(p, chunk))
 		return false;
-	p->prepared = 0;
 	for (uint32_t i = 0; i < p->n; i++)
 		p->owners[i].gain = 0;
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
@@ -123,7 +120,6 @@ static bool prepare(struct own_peaks *p, const struct mst_reader *reader, const 
 		for (uint32_t k = span->from; token->role == MST_ALLOC && k < span->to; k++)
 			p->owners[p->members[k]].gain += token->count * bytes;
 	}
-	p->prepared = chunk->first_record + 1;
 	return true;
 }
 
@@ -191,12 +187,13 @@ static bool any_can_grow(const struct own_peaks *p)
 	return false;
 }
 
-/* Without memory the chunk is decoded, and see_chunk() fails. */
+/* Comes before each chunk, also one without records. Without memory the chunk is decoded, and see_chunk() fails. */
 static bool sums_suffice(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk)
 {
 	struct own_peaks *p = (struct own_peaks *)observer;
-	return prepare(p, reader, chunk) && !any_can_grow(p);
+	p->prepared = prepare(p, reader, chunk);
+	return p->prepared && !any_can_grow(p);
 }
 
 static int see_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk)
@@ -210,7 +207,8 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		     const struct mst_chunk *chunk)
 {
 	struct own_peaks *p = (struct own_peaks *)observer;
-	if (!prepare(p, reader, chunk))
+	(void)reader;
+	if (!p->prepared)
 		return MST_ERR_NOMEM;
 	assert(chunk->records || chunk->n_records == 0);
 	add_records(p, chunk);

@@ -39,7 +39,7 @@ struct peak_without {
 
 	struct subject *subjects; /* by token of the present chunk */
 	uint32_t room_subjects;
-	uint64_t prepared; /* its first record + 1; 0: none is */
+	bool prepared; /* there was memory for these */
 };
 
 /* ---- The present chunk ---- */
@@ -100,16 +100,12 @@ static bool prepare(struct peak_without *w, const struct mst_reader *reader, con
 {
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
-	if (w->prepared == chunk->first_record + 1)
-		return true;
-	w->prepared = 0;
 	if (chunk->n_tokens &&
 	    !array_reserve(&w->subjects, chunk->n_tokens - 1, &w->room_subjects, sizeof(*w->subjects)))
 		return false;
 	for (uint32_t i = 0; i < chunk->n_tokens; i++)
 		w->subjects[i] = subject_of(w, &kinds[chunk->tokens[i].kind], chunk->tokens[i].role);
 	bound(w, chunk);
-	w->prepared = chunk->first_record + 1;
 	return true;
 }
 
@@ -234,12 +230,13 @@ static void add_records_early(struct peak_without *w, const struct mst_chunk *ch
 
 /* ---- The observer ---- */
 
-/* Without memory the chunk is decoded, and see_chunk() fails. */
+/* Comes before each chunk, also one without records. Without memory the chunk is decoded, and see_chunk() fails. */
 static bool sums_suffice(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk)
 {
 	struct peak_without *w = (struct peak_without *)observer;
-	if (!prepare(w, reader, chunk))
+	w->prepared = prepare(w, reader, chunk);
+	if (!w->prepared)
 		return false;
 	for (uint32_t k = 0; k <= w->query->n_removed; k++) {
 		if (w->left[k].grows)
@@ -261,7 +258,8 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		     const struct mst_chunk *chunk)
 {
 	struct peak_without *w = (struct peak_without *)observer;
-	if (!prepare(w, reader, chunk))
+	(void)reader;
+	if (!w->prepared)
 		return MST_ERR_NOMEM;
 	if (early_needs_records(w, chunk))
 		add_records_early(w, chunk);

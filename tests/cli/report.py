@@ -190,6 +190,22 @@ class Tests:
         subprocess.run([self.build.file("tests/tools/script2trace"), script, trace], check=True)
         return trace
 
+    def test_chunks_without_records(self):
+        """What was found out about a chunk isn't taken for what is true of the next but one."""
+        trace = self.scripted("stack 0 0x1000\nstack 1 0x2000\nalloc 0 malloc 0 10000\nalloc 1 malloc 1 70000\n"
+                              "flush\nnull_frees 3\nflush\n"
+                              "free 0\nalloc 2 malloc 1 5000\nalloc 3 malloc 1 6000\nfree 1\nflush\nalloc 4 malloc 0 100\nend 1000000\n")
+        dump = self.build.file("tests/tools/tracedump")
+        chunks = subprocess.run([dump, trace], capture_output=True, check=True).stdout
+        assert re.findall(rb"^chunk first=(\d+) .*records=(\d+)", chunks, re.M) == [
+            (b"0", b"2"), (b"2", b"0"), (b"2", b"4"), (b"6", b"1")], chunks
+        answer = self.answer("savings", "functions", "lines", "libraries", trace)
+        lower = answer["savings"]["lower_peak"]
+        assert [(row["function"], row["peak_bytes"]) for row in lower] == [("[0x2000]", 10000)], lower
+        peaks = {row["function"]: row["own_peak_bytes"] for row in answer["functions"]["functions"]}
+        assert peaks == {"[0x1000]": 10000, "[0x2000]": 81000}, peaks
+        assert {row["own_peak_bytes"] for row in answer["lines"]["lines"]} == {10000, 81000}, answer["lines"]
+
     def uncounted(self, trace):
         """A copy whose FILE unit doesn't say that chunks count temporary blocks (FORMAT.md, section 4)."""
         with open(trace, "rb") as file:
