@@ -130,13 +130,17 @@ static bool pattern_matches(const struct pattern *p, const char *text, size_t n)
 static bool prepare_patterns(struct sites *s, const struct sites_hidden *hidden)
 {
 	s->all = hidden->all;
-	s->patterns = malloc((COUNT(hidden_functions) + hidden->n) * sizeof(*s->patterns));
+	s->patterns = malloc((COUNT(hidden_functions) + hidden->n + hidden->n_names) * sizeof(*s->patterns));
 	if (!s->patterns)
 		return false;
 	for (size_t i = 0; i < COUNT(hidden_functions); i++)
 		s->patterns[s->n_patterns++] = pattern_of(hidden_functions[i]);
 	for (size_t i = 0; i < hidden->n; i++)
 		s->patterns[s->n_patterns++] = pattern_of(hidden->patterns[i]);
+	for (size_t i = 0; i < hidden->n_names; i++)
+		s->patterns[s->n_patterns++] = (struct pattern){ .text = hidden->names[i],
+								 .begin = strlen(hidden->names[i]),
+								 .form = WHOLE };
 	return true;
 }
 

@@ -13,8 +13,10 @@ struct sites;
 
 /* Patterns of fnmatch(3) of functions that are hidden, beside the built-in ones; with `all`, none is. */
 struct sites_hidden {
-	const char *const *patterns;
+	const char *const *patterns; /* of fnmatch(3) */
 	size_t n;
+	const char *const *names; /* of functions, as they are */
+	size_t n_names;
 	bool all;
 };
 

@@ -190,6 +190,14 @@ static error_t add_pattern(struct report_command *command, const char *pattern)
 	return error;
 }
 
+static error_t add_name(struct report_command *command, const char *name)
+{
+	struct sites_hidden *hidden = &command->query.hidden;
+	const error_t error = words_append(&command->names, &hidden->n_names, name);
+	hidden->names = command->names;
+	return error;
+}
+
 /* Words with commas between them. */
 static void parse_figures(struct report_command *command, struct argp_state *state, const char *value)
 {
@@ -419,6 +427,30 @@ static error_t settle_times(struct report_command *command, struct argp_state *s
 		       : ENOMEM;
 }
 
+/* Of recordings against others, and against limits. */
+static error_t parse_comparison(struct report_command *command, struct argp_state *state, int key,
+				const char *value)
+{
+	switch (key) {
+	case KEY_DIFF:
+		return words_append(&command->olds, &command->n_olds, value);
+	case KEY_CHECK:
+		return add_check(command, state, value);
+	case KEY_UPDATE:
+		command->update = true;
+		return 0;
+	case KEY_REPEAT:
+		parse_number(state, "repeat", value, MOST_REPEATS, &command->repeat);
+		if (command->repeat < 2)
+			argp_error(state, "--repeat=%s: should be 2 or more", value);
+		return 0;
+	case KEY_FIGURE:
+		parse_figures(command, state, value);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
 static error_t parse_question(struct report_command *command, struct argp_state *state, int key,
 			      const char *value)
 {
@@ -454,21 +486,6 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 		parse_number(state, "threshold", value, 100, &n);
 		command->query.threshold = (double)n / 100;
 		return 0;
-	case KEY_DIFF:
-		return words_append(&command->olds, &command->n_olds, value);
-	case KEY_CHECK:
-		return add_check(command, state, value);
-	case KEY_UPDATE:
-		command->update = true;
-		return 0;
-	case KEY_REPEAT:
-		parse_number(state, "repeat", value, MOST_REPEATS, &command->repeat);
-		if (command->repeat < 2)
-			argp_error(state, "--repeat=%s: should be 2 or more", value);
-		return 0;
-	case KEY_FIGURE:
-		parse_figures(command, state, value);
-		return 0;
 	case KEY_STACK:
 		return parse_stack(command, state, value);
 	case KEY_SUPPRESSIONS:
@@ -477,13 +494,14 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 		command->no_built_in = true;
 		return 0;
 	case KEY_HIDE:
-	case KEY_ALLOC_FN:
 		return add_pattern(command, value);
+	case KEY_ALLOC_FN:
+		return add_name(command, value);
 	case KEY_ALL_FRAMES:
 		command->query.hidden.all = true;
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return parse_comparison(command, state, key, value);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -557,6 +575,7 @@ void report_command_finish(struct report_command *command)
 	filter_options_finish(&command->filter);
 	suppressions_finish(&command->suppressions);
 	free(command->patterns);
+	free(command->names);
 	free(command->sections);
 	free(command->inputs);
 	free(command->olds);

@@ -14,7 +14,7 @@ enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_MARKDOWN, REPORT_CSV, REPO
 struct report_command {
 	struct tool tool;
 	struct report_query query;
-	const char **patterns; /* of query.hidden */
+	const char **patterns, **names; /* of query.hidden */
 	struct suppressions suppressions;
 	bool no_built_in; /* suppressions */
 	const struct report_section **sections;

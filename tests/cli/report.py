@@ -163,6 +163,10 @@ class Tests:
         assert (rows[700]["function"], rows[900]["function"]) == ("some_open", "some_read"), rows
         assert re.fullmatch(r"\[some.so\+0x[0-9a-f]+\]", rows[700]["via"]) and rows[700]["via"] == rows[900]["via"]
         assert re.fullmatch(r"\[user\+0x[0-9a-f]+\]", rows[50]["function"]), rows
+        wrapper = f"--alloc-fn={rows[50]['function']}"
+        rows = self.answer("leaks", "--by=site", wrapper, "--top=100", trace)["leaks"]["leaks"]
+        outer, = [row for row in rows if row["bytes"] == 50]
+        assert outer["function"] != outer["via"] and outer["via"].startswith("[user+0x"), outer
         bare = self.answer("leaks", "--by=site", "--all-frames", "--top=100", trace)["leaks"]["leaks"]
         assert 1600 in [row["bytes"] for row in bare], bare
 
