@@ -121,6 +121,15 @@ static bool settle(struct grower *g, const struct growing_stacks *s)
 	return true;
 }
 
+/* Whether the site can't be among the `most` fastest: no stack of it grows, and `n` sites are faster. */
+static bool is_too_slow(const struct trends *trends, const struct report *r, uint32_t site,
+			const struct growing_stacks *stacks, const struct grower *growers, uint32_t n,
+			uint32_t most)
+{
+	return n == most && stacks->fastest_slope == 0 &&
+	       trends_most_slope(trends, r, site) <= growers[most - 1].judgement.slope;
+}
+
 /* Keeps the fastest ones in order. Returns their new number. */
 static uint32_t keep(struct grower *growers, uint32_t n, uint32_t most, const struct grower *g)
 {
@@ -142,6 +151,8 @@ uint32_t growers_find(struct report *r, const struct groups *groups, struct grow
 	r->no_memory |= !stacks || !trends_follow(&trends, r, groups);
 	for (uint32_t i = 0; i < trends.n && !r->no_memory; i++) {
 		struct grower g = { .group = groups->items[i] };
+		if (is_too_slow(&trends, r, i, &stacks[i], growers, n, most))
+			continue;
 		r->no_memory |= !trends_judge(&trends, r, i, &g.judgement);
 		if (settle(&g, &stacks[i]))
 			n = keep(growers, n, most, &g);

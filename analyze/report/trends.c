@@ -41,8 +41,7 @@ static uint32_t find_clean_up(const struct report *r, uint32_t *n)
 	return verdict_clean_up(levels, *n);
 }
 
-bool trends_judge_series(const struct report *r, const struct group *group, const int64_t *series,
-			 struct judgement *judgement)
+static struct trend trend_of(const struct report *r, const struct group *group, const int64_t *series)
 {
 	struct trend trend = {
 		.series = series,
@@ -53,7 +52,22 @@ bool trends_judge_series(const struct report *r, const struct group *group, cons
 		.bytes = group->bytes,
 	};
 	trend.clean_up = find_clean_up(r, &trend.n);
+	return trend;
+}
+
+bool trends_judge_series(const struct report *r, const struct group *group, const int64_t *series,
+			 struct judgement *judgement)
+{
+	const struct trend trend = trend_of(r, group, series);
 	return verdict_judge(&trend, judgement);
+}
+
+double trends_most_slope(const struct trends *t, const struct report *r, uint32_t group)
+{
+	if (group >= t->n)
+		return 0;
+	const struct trend trend = trend_of(r, &t->groups[group], trends_series(t, group));
+	return verdict_most_slope(&trend);
 }
 
 bool trends_judge(const struct trends *t, const struct report *r, uint32_t group, struct judgement *judgement)

@@ -217,6 +217,19 @@ static bool find_growth(const struct trend *t, struct judgement *j)
 	return true;
 }
 
+/*
+ * Of all pairs of k points, more than half are a quarter of k or more apart. So one of these has the median slope or a
+ * larger one, and rises by no more than the range. Growth is judged over what is behind the middle, or over more.
+ */
+double verdict_most_slope(const struct trend *t)
+{
+	if (t->n < FEW_BUCKETS)
+		return 0;
+	const struct range all = range_of(t->series, 0, t->clean_up);
+	const double apart = (double)((t->clean_up - t->n / 2) / 4);
+	return ((double)all.high - (double)all.low) / apart * SECOND / (double)t->span_ns;
+}
+
 uint32_t verdict_clean_up(const int64_t *levels, uint32_t n)
 {
 	uint32_t first = n;

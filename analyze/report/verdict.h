@@ -52,6 +52,9 @@ struct judgement {
 	uint64_t bytes;    /* live at the end; if the clean-up freed more than half of it, live before */
 };
 
+/* At least the slope that verdict_judge() finds, for a hundredth of its time; 0: it finds none. */
+double verdict_most_slope(const struct trend *trend);
+
 /* False: no memory. */
 bool verdict_judge(const struct trend *trend, struct judgement *judgement);
 

@@ -143,6 +143,28 @@ static void batches_are_a_sawtooth(void **state)
 	assert_int_equal(judge(series, 5000, 49, &j), VERDICT_SAWTOOTH);
 }
 
+static void no_slope_is_above_the_bound(void **state)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	unsigned grow = 0;
+	(void)state;
+	/* Rises that begin later and later, as steep as they can be, with and without noise. */
+	for (int start = 0; start < 150; start++) {
+		for (int noise = 1; noise < 2000; noise += 666) {
+			for (int i = 0; i < BUCKETS; i++)
+				series[i] = 5000 + (i > start ? (i - start) * 100 : 0) + i * i * 7919 % noise;
+			const struct trend trend = {
+				.series = series, .n = BUCKETS, .clean_up = BUCKETS, .span_ns = SECOND / 10
+			};
+			grow += judge(series, 100000, 200, &j) == VERDICT_GROWING;
+			assert_true(j.slope <= verdict_most_slope(&trend));
+			assert_true(verdict_most_slope(&trend) < 10000 * 10);
+		}
+	}
+	assert_true(grow > 100);
+}
+
 static void short_runs_are_not_judged(void **state)
 {
 	static const int64_t series[BUCKETS] = { 0 };
@@ -418,6 +440,7 @@ int main(void)
 		cmocka_unit_test(a_cache_that_levels_off_is_bounded),
 		cmocka_unit_test(tables_of_the_start_came_once),
 		cmocka_unit_test(batches_are_a_sawtooth),
+		cmocka_unit_test(no_slope_is_above_the_bound),
 		cmocka_unit_test(short_runs_are_not_judged),
 		cmocka_unit_test(what_was_freed_at_the_exit_is_judged_before),
 		cmocka_unit_test(a_clean_up_is_short_and_only_falls),
