@@ -101,7 +101,8 @@ class Tests:
         assert (row["verdict"], row["id"]) == ("mixed", leak["id"]), (row, leak)
         assert all(row[key] == leak[key] for key in ("bytes", "bytes_per_minute", "since_ns")), (row, leak)
         assert row["bytes"] == 250 * 100, row
-        assert "A part of keep(unsigned long), called by forget(), grows by" in "\n".join(overview["notes"]), overview["notes"]
+        said = "\n".join(overview["notes"])
+        assert "A part of keep(unsigned long), called by forget(), grows by" in said, said
         assert self.sections["leak"]["overview"]["growth"][0]["verdict"] == "growing"
 
     def test_verdicts(self):

@@ -198,7 +198,8 @@ class Tests:
         """What was found out about a chunk isn't taken for what is true of the next but one."""
         trace = self.scripted("stack 0 0x1000\nstack 1 0x2000\nalloc 0 malloc 0 10000\nalloc 1 malloc 1 70000\n"
                               "flush\nnull_frees 3\nflush\n"
-                              "free 0\nalloc 2 malloc 1 5000\nalloc 3 malloc 1 6000\nfree 1\nflush\nalloc 4 malloc 0 100\nend 1000000\n")
+                              "free 0\nalloc 2 malloc 1 5000\nalloc 3 malloc 1 6000\nfree 1\n"
+                              "flush\nalloc 4 malloc 0 100\nend 1000000\n")
         dump = self.build.file("tests/tools/tracedump")
         chunks = subprocess.run([dump, trace], capture_output=True, check=True).stdout
         assert re.findall(rb"^chunk first=(\d+) .*records=(\d+)", chunks, re.M) == [
