@@ -226,7 +226,7 @@ double verdict_most_slope(const struct trend *t)
 	if (t->n < FEW_BUCKETS)
 		return 0;
 	const struct range all = range_of(t->series, 0, t->clean_up);
-	const double apart = (double)((t->clean_up - t->n / 2) / 4);
+	const uint32_t behind = t->clean_up - t->n / 2, apart = behind / 4;
 	return ((double)all.high - (double)all.low) / apart * SECOND / (double)t->span_ns;
 }
 
