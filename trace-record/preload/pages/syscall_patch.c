@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "code_memory.h"
 #include "elfsym.h"
 #include "os.h"
 #include "patch_code.h"
@@ -30,26 +31,6 @@ void syscall_patch_begin(void (*own)(uintptr_t start, uint64_t bytes))
 	note_own = own;
 }
 
-/* ---- memory ---- */
-
-/* Through /proc/self/mem; where that is refused, the code is made writable for a moment. */
-static bool write_code(uintptr_t at, const uint8_t *bytes, size_t n)
-{
-	const uintptr_t page = at & ~(PAGE - 1), size = at + n - page;
-	const long fd = os_call6(SYS_open, (long)"/proc/self/mem", O_RDWR | O_CLOEXEC, 0, 0, 0, 0);
-	long written = fd < 0 ? fd : os_call6(SYS_pwrite64, fd, (long)bytes, (long)n, (long)at, 0, 0);
-
-	if (fd >= 0)
-		os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
-	if (written == (long)n)
-		return true;
-	if (os_call6(SYS_mprotect, (long)page, (long)size, PROT_READ | PROT_WRITE | PROT_EXEC, 0, 0, 0) < 0)
-		return false;
-	memcpy((void *)at, bytes, n);
-	os_call6(SYS_mprotect, (long)page, (long)size, PROT_READ | PROT_EXEC, 0, 0, 0);
-	return true;
-}
-
 /* ---- regions ---- */
 
 #define REGIONS 64u
@@ -63,31 +44,13 @@ struct region {
 static struct region regions[REGIONS];
 static uint32_t n_regions;
 
-/* A page of code below `at`, as near as there is room. */
-static uintptr_t map_near(uintptr_t at)
-{
-	const uintptr_t stride = (uintptr_t)1 << 20;
-
-	for (uintptr_t below = stride; below < (uintptr_t)1 << 30 && below < at; below += stride) {
-		const uintptr_t wanted = (at - below) & ~(PAGE - 1);
-		const long got = os_call6(SYS_mmap, (long)wanted, PAGE, PROT_READ | PROT_EXEC,
-					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-		if (got == (long)wanted)
-			return wanted;
-		if (got > 0) /* an old kernel, which takes the address for a hint */
-			os_call6(SYS_munmap, got, PAGE, 0, 0, 0, 0);
-	}
-	return 0;
-}
-
 /* NULL: `start` is 0, or cannot be written to. */
 static struct region *add_region(uintptr_t start, uint32_t size)
 {
 	const uint64_t target = (uintptr_t)trampoline;
 	struct region *r = &regions[n_regions];
 
-	if (!start || !write_code(start, (const uint8_t *)&target, sizeof(target)))
+	if (!start || !code_write(start, (const uint8_t *)&target, sizeof(target)))
 		return NULL;
 	RECORDER_ASSERT(n_regions < REGIONS);
 	*r = (struct region){ start, sizeof(target), size };
@@ -105,7 +68,7 @@ static struct region *region_for(uintptr_t site)
 		if (patch_in_reach(r->start, site) && r->used + PATCH_PIECE <= r->size)
 			return r;
 	}
-	start = n_regions < REGIONS ? map_near(site) : 0;
+	start = n_regions < REGIONS ? code_map_near(site, PAGE) : 0;
 	if (start)
 		note_own(start, PAGE);
 	return add_region(start, PAGE);
@@ -120,7 +83,7 @@ static bool install(struct region *r, const struct piece *p, uintptr_t site)
 	patch_jump(&jump, p->at);
 	RECORDER_ASSERT(jump.n == PATCH_JUMP_BYTES);
 	r->used += PATCH_PIECE;
-	return write_code(p->at, p->bytes, PATCH_PIECE) && write_code(site, jump.bytes, PATCH_JUMP_BYTES);
+	return code_write(p->at, p->bytes, PATCH_PIECE) && code_write(site, jump.bytes, PATCH_JUMP_BYTES);
 }
 
 /* ---- sites ---- */
