@@ -70,6 +70,8 @@ struct collector *collector_create(const struct msrec_options *options, report_f
 		errno = error_number;
 		return NULL;
 	}
+	if (options->program.entries)
+		c->session.family.shm->entries = *options->program.entries;
 	clock_start(&c->session.clock, c->session.family.shm->use_tsc);
 	c->session.start_realtime_ns = realtime_ns();
 	return c;

@@ -49,18 +49,27 @@ static char *find_library(const char *name)
 	return NULL;
 }
 
-char *installed_preload(bool with_pages)
+/* Takes both; NULL if there is not more than one. */
+static char *join(char *libraries, char *other)
 {
-	char *recorder = find_library("libmsrec.so"), *pages, *both = NULL;
+	char *both = NULL;
 
-	if (!recorder || !with_pages)
-		return recorder;
-	pages = find_library("libmsrec-pages.so");
-	if (pages && asprintf(&both, "%s:%s", recorder, pages) < 0)
+	if (libraries && other && asprintf(&both, "%s:%s", libraries, other) < 0)
 		both = NULL;
-	free(pages);
-	free(recorder);
+	free(libraries);
+	free(other);
 	return both;
+}
+
+char *installed_preload(bool with_pages, bool with_entries)
+{
+	char *libraries = find_library("libmsrec.so");
+
+	if (libraries && with_pages)
+		libraries = join(libraries, find_library("libmsrec-pages.so"));
+	if (libraries && with_entries)
+		libraries = join(libraries, find_library("libmsrec-first.so"));
+	return libraries;
 }
 
 char *installed_valgrind(void)

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 /*
- * For LD_PRELOAD: the library that records and, with --pages, behind it the one that patches system calls. NULL after a
- * message: one is not there, or the loader would take its path for several.
+ * For LD_PRELOAD: the library that records and behind it, with --pages, the one that patches system calls, and the one that
+ * patches entries. NULL after a message: one is not there, or the loader would take its path for several.
  */
-char *installed_preload(bool with_pages);
+char *installed_preload(bool with_pages, bool with_entries);
 
 /* The program that starts the tool for Valgrind; NULL after a message: it is not there. */
 char *installed_valgrind(void);

@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "entry_plan.h"
 #include "program.h"
 
 /* ---- finding ---- */
@@ -88,9 +89,9 @@ static char *judge_privileges(int fd, bool exact)
 }
 
 /* The interpreter of a script, from its first line after "#!". */
-static char *judge_script(const char *line, bool exact, int depth, char **remark);
+static char *judge_script(const char *line, bool exact, int depth, char **remark, struct entry_plan *plan);
 
-static char *judge(const char *path, bool exact, int depth, char **remark)
+static char *judge(const char *path, bool exact, int depth, char **remark, struct entry_plan *plan)
 {
 	char start[256] = { 0 };
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -103,20 +104,20 @@ static char *judge(const char *path, bool exact, int depth, char **remark)
 	n = pread(fd, start, sizeof(start) - 1, 0);
 	is_elf = n >= 4 && memcmp(start, "\177ELF", 4) == 0;
 	if (is_elf)
-		objection = program_objection(fd, exact, remark);
+		objection = program_objection(fd, exact, remark, plan);
 	else if (n >= 2 && start[0] == '#' && start[1] == '!' && depth < 4)
-		objection = judge_script(start + 2, exact, depth + 1, remark);
+		objection = judge_script(start + 2, exact, depth + 1, remark, plan);
 	if (!objection && (is_elf || exact))
 		objection = judge_privileges(fd, exact);
 	close(fd);
 	return objection;
 }
 
-static char *judge_script(const char *line, bool exact, int depth, char **remark)
+static char *judge_script(const char *line, bool exact, int depth, char **remark, struct entry_plan *plan)
 {
 	const char *p = line + strspn(line, " \t");
 	char *interpreter = strndup(p, strcspn(p, " \t\n"));
-	char *objection = interpreter ? judge(interpreter, exact, depth, remark) : NULL, *text;
+	char *objection = interpreter ? judge(interpreter, exact, depth, remark, plan) : NULL, *text;
 
 	if (objection) {
 		if (asprintf(&text, "is a script for %s, which %s", interpreter, objection) < 0)
@@ -155,12 +156,13 @@ static char *judge_preloads(void)
 	return NULL;
 }
 
-char *launch_objection(const char *path, bool exact, char **remark)
+char *launch_objection(const char *path, bool exact, char **remark, struct entry_plan *plan)
 {
 	char *const objection = exact ? NULL : judge_preloads();
 
 	*remark = NULL;
-	return objection ? objection : judge(path, exact, 0, remark);
+	*plan = (struct entry_plan){ 0 };
+	return objection ? objection : judge(path, exact, 0, remark, plan);
 }
 
 /* ---- shells ---- */

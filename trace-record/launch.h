@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct entry_plan;
+
 /* Exit statuses of msrec's own, as env(1) has them. */
 enum launch_status {
 	LAUNCH_FAILED = 125,
@@ -22,8 +24,9 @@ char *launch_find(const char *name, int *status);
 /*
  * Why `path` cannot be recorded, as the end of a sentence, to be freed; NULL if it can. *remark, in the same form, says which
  * part of its heap will not be seen, or is NULL. For a script, judges the interpreter. `exact`: it is to run under Valgrind.
+ * *plan is how calls of an allocator in the program reach the recorder, or is empty.
  */
-char *launch_objection(const char *path, bool exact, char **remark);
+char *launch_objection(const char *path, bool exact, char **remark, struct entry_plan *plan);
 
 /* Whether the program at `path` is a shell, or a script for one. */
 bool launch_runs_shell(const char *path);

@@ -15,6 +15,7 @@
 #include "command_line.h"
 #include "counter.h"
 #include "engine.h"
+#include "entry_plan.h"
 #include "installed.h"
 #include "last_lines.h"
 #include "launch.h"
@@ -27,6 +28,7 @@ static struct {
 	struct command_line line;
 	char *path, *exe;         /* of the program: as found, without symbolic links */
 	char *preload, *valgrind; /* the recorder: one of them */
+	struct entry_plan plan;   /* for an allocator that is linked into the program */
 } config;
 
 /* ---- signals ---- */
@@ -339,7 +341,7 @@ static int find_program(void)
 		complain("%s: %s", config.line.argv[0], strerror(errno));
 		return status;
 	}
-	objection = launch_objection(config.path, config.line.options.capture.exact, &remark);
+	objection = launch_objection(config.path, config.line.options.capture.exact, &remark, &config.plan);
 	if (objection) {
 		complain("%s %s", config.path, objection);
 		free(objection);
@@ -353,6 +355,7 @@ static int find_program(void)
 		.exe = config.exe ? config.exe : config.path,
 		.argc = config.line.argc,
 		.argv = config.line.argv,
+		.entries = &config.plan,
 	};
 	return 0;
 }
@@ -365,7 +368,7 @@ static bool find_recorder(void)
 	if (config.line.options.capture.exact)
 		config.valgrind = installed_valgrind();
 	else
-		config.preload = installed_preload(config.line.options.capture.pages);
+		config.preload = installed_preload(config.line.options.capture.pages, config.plan.n > 0);
 	return config.preload || config.valgrind;
 }
 

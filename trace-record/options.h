@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct entry_plan;
+
 /* What is recorded of a process. */
 struct capture_options {
 	uint32_t depth; /* frames kept of a stack */
@@ -43,7 +45,8 @@ struct output_options {
 struct program_options {
 	const char *exe; /* its file */
 	int argc;
-	char *const *argv; /* as the program gets it */
+	char *const *argv;                /* as the program gets it */
+	const struct entry_plan *entries; /* for an allocator that is linked into it */
 };
 
 /* A mark that msrec sets (--mark). */

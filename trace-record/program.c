@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#define TABLE_MOST (256u << 20) /* bytes of symbols or names that are looked through */
+#include "elf_file.h"
+#include "entry_planner.h"
+
 #define NOTES_MOST (1u << 20)
 #define INTERPRETER_MOST 4096u
-#define SECTIONS_MOST 65536u
 
 /* What the answer depends on. */
 struct facts {
@@ -24,34 +24,9 @@ struct facts {
 	bool asks;             /* it uses the requests of msrec.h */
 	const char *sanitizer; /* that replaces malloc; NULL: none */
 	const char *allocator; /* called by names of its own; NULL: none */
+	bool planned;          /* calls of its own allocator will reach the recorder */
+	char *obstacle;        /* why not; NULL: that was not asked, or it is planned */
 };
-
-struct file {
-	int fd;
-	uint64_t size;
-};
-
-/* ---- reading ---- */
-
-static bool read_at(const struct file *f, uint64_t offset, void *to, uint64_t size)
-{
-	return offset <= f->size && size <= f->size - offset &&
-	       pread(f->fd, to, size, (off_t)offset) == (ssize_t)size;
-}
-
-/* A part of the file, with a NUL behind it; NULL if it is longer than `most`, or not there. */
-static char *read_part(const struct file *f, uint64_t offset, uint64_t size, uint64_t most)
-{
-	char *part = size <= most && size <= f->size ? malloc(size + 1) : NULL;
-
-	if (part && !read_at(f, offset, part, size)) {
-		free(part);
-		return NULL;
-	}
-	if (part)
-		part[size] = 0;
-	return part;
-}
 
 /* ---- notes ---- */
 
@@ -75,9 +50,9 @@ static bool has_go_note(const char *notes, uint64_t size)
 	return false;
 }
 
-static void look_at_notes(const struct file *f, const Elf64_Phdr *segment, struct facts *facts)
+static void look_at_notes(const struct elf_file *f, const Elf64_Phdr *segment, struct facts *facts)
 {
-	char *notes = read_part(f, segment->p_offset, segment->p_filesz, NOTES_MOST);
+	char *notes = elf_file_part(f, segment->p_offset, segment->p_filesz, NOTES_MOST);
 
 	facts->go |= notes && has_go_note(notes, segment->p_filesz);
 	free(notes);
@@ -86,14 +61,14 @@ static void look_at_notes(const struct file *f, const Elf64_Phdr *segment, struc
 /* ---- the interpreter ---- */
 
 /* An unknown name may be glibc's. */
-static void look_at_interpreter(const struct file *f, const Elf64_Phdr *segment, struct facts *facts)
+static void look_at_interpreter(const struct elf_file *f, const Elf64_Phdr *segment, struct facts *facts)
 {
 	static const char *const others[][2] = {
 		{ "ld-musl-", "musl" },
 		{ "ld64-uClibc", "uClibc" },
 		{ "linker64", "Android's" },
 	};
-	char *path = read_part(f, segment->p_offset, segment->p_filesz, INTERPRETER_MOST);
+	char *path = elf_file_part(f, segment->p_offset, segment->p_filesz, INTERPRETER_MOST);
 	const char *slash = path ? strrchr(path, '/') : NULL;
 
 	facts->interpreted = true;
@@ -105,12 +80,12 @@ static void look_at_interpreter(const struct file *f, const Elf64_Phdr *segment,
 }
 
 /* False if the program headers cannot be read. */
-static bool look_at_segments(const struct file *f, const Elf64_Ehdr *header, struct facts *facts)
+static bool look_at_segments(const struct elf_file *f, const Elf64_Ehdr *header, struct facts *facts)
 {
 	for (unsigned i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr segment;
 
-		if (!read_at(f, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
+		if (!elf_file_read(f, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
 			return false;
 		if (segment.p_type == PT_INTERP)
 			look_at_interpreter(f, &segment, facts);
@@ -145,11 +120,11 @@ static void look_at_name(const char *name, bool function, struct facts *facts)
 	}
 }
 
-static void look_at_symbols(const struct file *f, const Elf64_Shdr *symbols, const Elf64_Shdr *names,
+static void look_at_symbols(const struct elf_file *f, const Elf64_Shdr *symbols, const Elf64_Shdr *names,
 			    struct facts *facts)
 {
-	char *table = read_part(f, symbols->sh_offset, symbols->sh_size, TABLE_MOST);
-	char *text = table ? read_part(f, names->sh_offset, names->sh_size, TABLE_MOST) : NULL;
+	char *table = elf_file_part(f, symbols->sh_offset, symbols->sh_size, ELF_FILE_TABLE_MOST);
+	char *text = table ? elf_file_part(f, names->sh_offset, names->sh_size, ELF_FILE_TABLE_MOST) : NULL;
 
 	for (uint64_t at = 0; text && symbols->sh_size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
 		Elf64_Sym symbol;
@@ -166,15 +141,15 @@ static void look_at_symbols(const struct file *f, const Elf64_Shdr *symbols, con
 }
 
 /* Sections may be absent or damaged: the loader does not need them. */
-static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, struct facts *facts)
+static void look_at_sections(const struct elf_file *f, const Elf64_Ehdr *header, struct facts *facts)
 {
 	const uint64_t bytes = (uint64_t)header->e_shnum * sizeof(Elf64_Shdr);
 	Elf64_Shdr *section;
 
 	if (header->e_shentsize != sizeof(*section))
 		return;
-	section =
-		(Elf64_Shdr *)(void *)read_part(f, header->e_shoff, bytes, SECTIONS_MOST * sizeof(*section));
+	section = (Elf64_Shdr *)(void *)elf_file_part(f, header->e_shoff, bytes,
+						      ELF_FILE_SECTIONS_MOST * sizeof(*section));
 	for (unsigned i = 0; section && i < header->e_shnum; i++) {
 		if ((section[i].sh_type == SHT_SYMTAB || section[i].sh_type == SHT_DYNSYM) &&
 		    section[i].sh_link < header->e_shnum)
@@ -210,9 +185,13 @@ static char *objection_to(const struct facts *facts)
 				facts->sanitizer) < 0
 			       ? NULL
 			       : text;
-	if (facts->own_malloc && !facts->asks)
-		return strdup("has a malloc of its own linked into it, whose calls cannot be seen");
-	return NULL;
+	if (!facts->own_malloc || facts->asks || facts->planned)
+		return NULL;
+	return asprintf(&text, "has a malloc of its own linked into it, whose calls cannot be seen%s%s%s",
+			facts->obstacle ? ": " : "", facts->obstacle ? facts->obstacle : "",
+			facts->obstacle ? " (--engine=valgrind sees them)" : "") < 0
+		       ? NULL
+		       : text;
 }
 
 static char *remark_on(const struct facts *facts)
@@ -221,6 +200,8 @@ static char *remark_on(const struct facts *facts)
 
 	if (facts->go)
 		return strdup("is a Go program: what its C code allocates is recorded, Go's own heap is not");
+	if (facts->planned)
+		return NULL;
 	if (facts->own_malloc)
 		return strdup(
 			"has a malloc of its own linked into it: only its requests (msrec.h) are recorded");
@@ -233,7 +214,19 @@ static char *remark_on(const struct facts *facts)
 	return NULL;
 }
 
-static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, bool exact, char **remark)
+/* A program that makes requests says itself which blocks there are. */
+static void make_plan(const struct elf_file *f, const Elf64_Ehdr *header, struct facts *facts,
+		      struct entry_plan *plan)
+{
+	if (!plan || !(facts->own_malloc || facts->allocator) || facts->asks || facts->loader ||
+	    !facts->interpreted || facts->library || facts->sanitizer)
+		return;
+	facts->obstacle = entry_planner_plan(f, header, plan);
+	facts->planned = !facts->obstacle;
+}
+
+static char *judge_elf64(const struct elf_file *f, const Elf64_Ehdr *header, bool exact, char **remark,
+			 struct entry_plan *plan)
 {
 	struct facts facts = { 0 };
 	char *objection, *text;
@@ -251,27 +244,31 @@ static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, bool ex
 	if (exact)
 		return NULL;
 	look_at_sections(f, header, &facts);
+	make_plan(f, header, &facts, plan);
 	objection = objection_to(&facts);
 	if (!objection)
 		*remark = remark_on(&facts);
+	free(facts.obstacle);
 	return objection;
 }
 
-char *program_objection(int fd, bool exact, char **remark)
+char *program_objection(int fd, bool exact, char **remark, struct entry_plan *plan)
 {
 	struct stat st;
-	struct file f = { .fd = fd };
+	struct elf_file f = { .fd = fd };
 	Elf64_Ehdr header;
 
 	*remark = NULL;
+	if (plan)
+		*plan = (struct entry_plan){ 0 };
 	if (fstat(fd, &st) == 0)
 		f.size = (uint64_t)st.st_size;
 	memset(&header, 0, sizeof(header));
-	if (!read_at(&f, 0, &header, sizeof(header)) && !read_at(&f, 0, &header, EI_NIDENT))
+	if (!elf_file_read(&f, 0, &header, sizeof(header)) && !elf_file_read(&f, 0, &header, EI_NIDENT))
 		return strdup("is not a whole program");
 	if (header.e_ident[EI_CLASS] == ELFCLASS32)
 		return strdup("is a 32-bit program; only 64-bit ones can be recorded");
 	if (f.size < sizeof(header) || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return strdup("is for another kind of processor");
-	return judge_elf64(&f, &header, exact, remark);
+	return judge_elf64(&f, &header, exact, remark, plan);
 }

@@ -8,10 +8,13 @@
 
 #include <stdbool.h>
 
+struct entry_plan;
+
 /*
  * Why the ELF file open as `fd` cannot be recorded, by a library in it or (`exact`) under Valgrind, as the end of a sentence,
  * to be freed; NULL if it can. Then *remark, in the same form, says which part of its heap will not be seen, or is NULL.
+ * *plan is how calls of an allocator in the program reach the recorder, or is empty; without `plan` they do not.
  */
-char *program_objection(int fd, bool exact, char **remark);
+char *program_objection(int fd, bool exact, char **remark, struct entry_plan *plan);
 
 #endif

@@ -260,7 +260,7 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 	if (!r->writer) {
 		start_clock(s, r, segment->start);
 		read_command(s, r, segment);
-		if (!s->options.capture.exact &&
+		if (!s->options.capture.exact && !segment->patched &&
 		    unrecorded_program(&s->unrecorded, r->pid, r->command.exe, s->report))
 			return;
 		note_error(r, make_file(s, r));

@@ -115,7 +115,7 @@ static const struct unrecorded_file *judge_file(struct unrecorded *u, int fd, co
 
 	if (!array_reserve(&u->files, u->n_files, &u->files_room, sizeof(*u->files)))
 		return NULL;
-	objection = program_objection(fd, false, &remark);
+	objection = program_objection(fd, false, &remark, NULL);
 	free(remark);
 	if (objection && asprintf(&whole, "%s" ALONE, objection) < 0)
 		whole = NULL;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "entry_plan.h"
 #include "program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -20,14 +21,15 @@ static void check(const char *sentence)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const int fd = memfd_create("program", MFD_CLOEXEC);
+	static struct entry_plan plan;
 	char *objection, *remark;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
-	objection = program_objection(fd, false, &remark);
+	objection = program_objection(fd, false, &remark, &plan);
 	check(objection);
 	check(remark);
-	if (objection && remark)
+	if ((objection && remark) || (objection && plan.n))
 		abort();
 	free(objection);
 	free(remark);

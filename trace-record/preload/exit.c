@@ -11,6 +11,7 @@
 
 #include "export.h"
 #include "forks.h"
+#include "linked.h"
 #include "next_malloc.h"
 #include "os.h"
 #include "recorder.h"
@@ -122,6 +123,16 @@ static void drop_ours(void)
 	drop_variable(SHM_ENV);
 	while (at < environ)
 		*at++ = *environ ? *environ : (char *)"";
+}
+
+/* Called by libmsrec-first.so. */
+EXPORT void msrec_first(void);
+EXPORT void msrec_first(void)
+{
+	if (!next_ready)
+		next_resolve();
+	entries_allow(linked_shape);
+	recorder_begin();
 }
 
 static __attribute__((constructor)) void begin(void)

@@ -12,12 +12,9 @@
 #include "next_malloc.h"
 #include "recorder.h"
 #include "thread_lookup.h"
+#include "throws_through.h"
 
-/*
- * A failing operator new throws through the exported function's frame. The C++ runtime, as it unwinds, calls this personality
- * routine (Itanium C++ ABI, 2.5.2): it records the failed call, and the thread leaves the operator. The frame has
- * no other clean-up, so there is no landing pad.
- */
+/* See throws_through.h. */
 #define CLEANUP_PHASE 2
 #define CONTINUE_UNWIND 8
 
@@ -32,12 +29,12 @@ __attribute__((visibility("hidden"), used)) int msrec_new_personality(int versio
 	return CONTINUE_UNWIND;
 }
 
-/* Encoding 0x9b: pc-relative to a pointer in the library's own data. */
 __asm__(".pushsection .data.rel.local, \"aw\"\n"
 	".balign 8\n"
+	".globl msrec_new_personality_ref\n"
+	".hidden msrec_new_personality_ref\n"
 	"msrec_new_personality_ref: .quad msrec_new_personality\n"
 	".popsection\n");
-#define THROWS_THROUGH() __asm__ volatile(".cfi_personality 0x9b, msrec_new_personality_ref")
 
 /* A real operator. */
 struct next_operator {

@@ -153,7 +153,8 @@ static __attribute__((noinline)) void emit_sampled(struct thread *t, const struc
 	fork_barrier_pass(t, inside);
 }
 
-void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
+static inline __attribute__((always_inline)) void record_alloc(const struct call *call, size_t usable,
+							       const struct unwind_regs *regs)
 {
 	struct thread *t = innermost_or_lose();
 	uint8_t inside;
@@ -162,16 +163,25 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 		return;
 	if (__builtin_expect(t->inside == IN_NEW, 0) && is_part_of_new(t, call)) {
 		t->cxx.block = call->result;
-		t->cxx.usable = usable_of(call);
+		t->cxx.usable = usable;
 		return;
 	}
+	if (__builtin_expect(t->inside == IN_NEW, 0)) {
+		t->cxx.inner = call->result;
+		t->cxx.inner_size = call->size;
+	}
 	if (__builtin_expect(sample_on, 0)) {
-		emit_sampled(t, call, usable_of(call), regs);
+		emit_sampled(t, call, usable, regs);
 		return;
 	}
 	inside = thread_begin_event(t);
-	emit_full_call(t, call, usable_of(call), regs);
+	emit_full_call(t, call, usable, regs);
 	fork_barrier_pass(t, inside);
+}
+
+void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
+{
+	record_alloc(call, usable_of(call), regs);
 }
 
 static inline __attribute__((always_inline)) void record_block(const struct call *call, unsigned operands,
@@ -232,8 +242,10 @@ static void release(const struct call *call, const struct unwind_regs *regs)
 	struct thread *t = innermost_or_lose();
 	uint8_t inside;
 
-	if (!t || (t->inside == IN_DELETE && call->result == t->cxx.deleting))
+	if (!t || (t->inside >= IN_NEW && call->result == t->cxx.deleting))
 		return;
+	if (__builtin_expect(t->inside == IN_NEW && call->result == t->cxx.inner, 0))
+		t->cxx.inner = NULL;
 	inside = thread_begin_event(t);
 	emit_free(t, call, regs);
 	fork_barrier_pass(t, inside);
@@ -287,7 +299,8 @@ bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 		return false;
 	t->inside = IN_NEW;
 	t->cxx.call = *call;
-	t->cxx.block = NULL;
+	t->cxx.block = t->cxx.inner = NULL;
+	t->cxx.deleting = call->old;
 	t->cxx.regs = *regs;
 	return true;
 }
@@ -340,6 +353,107 @@ void recorder_delete_leave(void)
 
 	if (t && t->inside == IN_DELETE)
 		t->inside = OUTSIDE;
+}
+
+/* ---- functions of an allocator in the program ---- */
+
+bool recorder_wants_usable(void)
+{
+	return the_process.options.usable;
+}
+
+bool recorder_linked_enter(const struct call *call, const struct unwind_regs *regs)
+{
+	struct thread *const t = innermost_thread();
+	const void *const old = call->old;
+	struct call entered = *call;
+
+	/* A realloc that another realloc makes of its block is a part of it. */
+	if (t && t->inside != OUTSIDE) {
+		if (old && !(t->inside == IN_NEW && t->cxx.deleting == old))
+			recorder_moving(old);
+		return false;
+	}
+	/* `old` leaves the sample before another thread can get its address. */
+	if (sample_on && old && !sample_take(sample_key(old)))
+		entered.old = NULL;
+	if (!recorder_new_enter(&entered, regs))
+		return false;
+	if (entered.old)
+		recorder_moving(old);
+	t->cxx.deleting = old;
+	return true;
+}
+
+/* The operation of a realloc of `old`, with the result. */
+static enum mst_op realloc_op(const struct call *call)
+{
+	if (!call->old)
+		return MST_OP_REALLOC;
+	if (call->result == call->old)
+		return MST_OP_REALLOC_IN_PLACE;
+	return !call->result && call->size == 0 ? MST_OP_REALLOC_FREE : MST_OP_REALLOC_MOVED;
+}
+
+/* What a call of a function with an old block comes to in a sample. False: to nothing. */
+static bool settle_sampled_realloc(const struct call *call)
+{
+	if (!sample_on || call->result || call->op == MST_OP_REALLOC_FREE)
+		return true;
+	if (call->old)
+		sample_put(sample_key(call->old));
+	return false;
+}
+
+static void emit_linked(struct thread *t, const struct call *call, size_t usable,
+			const struct unwind_regs *regs)
+{
+	const bool reallocs = call->op >= MST_OP_REALLOC && call->op <= MST_OP_REALLOC_FREE;
+
+	if (sample_on) {
+		emit_sampled(t, call, usable, regs);
+		return;
+	}
+	if (the_process.options.plain && call->result && !call->align_log2)
+		emit_block(t, call, reallocs ? 2 : 1, regs);
+	else
+		emit_full_call(t, call, usable, regs);
+}
+
+bool recorder_linked_leave(const void *result, bool invalid, size_t usable)
+{
+	struct thread *const t = innermost_thread();
+	struct call *call;
+
+	if (!t || t->inside != IN_NEW)
+		return false;
+	if (t->cxx.inner && (uintptr_t)result - (uintptr_t)t->cxx.inner < t->cxx.inner_size) {
+		t->inside = OUTSIDE;
+		return true;
+	}
+	call = &t->cxx.call;
+	call->result = result;
+	call->invalid = invalid;
+	if (call->op == MST_OP_REALLOC)
+		call->op = realloc_op(call);
+	thread_begin_event(t);
+	if (settle_sampled_realloc(call))
+		emit_linked(t, call, usable, &t->cxx.regs);
+	fork_barrier_pass(t, OUTSIDE);
+	return false;
+}
+
+void recorder_linked_nested(const struct call *call, size_t usable, const struct unwind_regs *regs)
+{
+	const struct thread *const t = innermost_thread();
+	struct call emitted = *call;
+
+	/* The block comes from yet another function, whose call is recorded. */
+	if (t && t->inside == IN_NEW && call->result && call->result == t->cxx.inner)
+		return;
+	if (emitted.op == MST_OP_REALLOC)
+		emitted.op = realloc_op(&emitted);
+	record_alloc(&emitted, usable, regs);
 }
 
 /* ---- pages ---- */
@@ -536,6 +650,11 @@ void recorder_after_fork(void)
 }
 
 /* ---- the process ---- */
+
+void recorder_begin(void)
+{
+	current_thread();
+}
 
 /* dlclose() may come before the first event, and needs the module table. */
 void recorder_closing_begin(void)

@@ -57,6 +57,21 @@ void recorder_new_leave(const void *result);
 bool recorder_delete_enter(const struct call *call, const struct unwind_regs *regs);
 void recorder_delete_leave(void);
 
+/* ---- functions of an allocator in the program ---- */
+
+/*
+ * Around a function that allocates. `call` is as it is known before; that of a realloc has op REALLOC and the old block.
+ * Between the two, the allocation and the free that the function makes by other functions of its allocator are not
+ * recorded; others are. enter returns false when the caller is itself such a part, or nothing is recorded: then
+ * recorder_linked_nested() follows, with the result. leave returns true, and records nothing, when the result lies within
+ * a block that was recorded meanwhile. `usable`: the bytes that the allocator gave, 0 if unknown or not wanted.
+ */
+bool recorder_linked_enter(const struct call *call, const struct unwind_regs *regs);
+bool recorder_linked_leave(const void *result, bool invalid, size_t usable);
+void recorder_linked_nested(const struct call *call, size_t usable, const struct unwind_regs *regs);
+
+bool recorder_wants_usable(void);
+
 /* ---- pages ---- */
 
 /* After a call of mmap or its like; `old_size` is mremap's, `sp` the caller's stack pointer. */
@@ -74,6 +89,9 @@ void recorder_page(const struct call *call, size_t old_size, const struct unwind
 void recorder_thread_name(uint64_t pointer, const char *name);
 
 /* ---- the process ---- */
+
+/* Begins the process, if it has not begun. */
+void recorder_begin(void);
 
 /* Emits a marker. */
 void recorder_mark(enum mst_op op);

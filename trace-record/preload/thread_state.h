@@ -29,13 +29,15 @@ enum inside {
 	IN_DELETE,
 };
 
-/* The operator new or delete in progress (IN_NEW, IN_DELETE). */
+/* The operator new or delete in progress (IN_NEW, IN_DELETE), or the function of an allocator in the program. */
 struct thread_operator {
 	struct call call; /* operator new */
 	struct unwind_regs regs;
 	const void *block; /* what malloc gave it, and how much */
 	size_t usable;
-	const void *deleting;
+	const void *inner; /* the last block that was recorded meanwhile; NULL: none */
+	size_t inner_size;
+	const void *deleting; /* the block that goes, of a realloc, too; NULL: none */
 };
 
 /* What goes with the calls of a thread, when that is wanted. */

@@ -28,11 +28,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "entry_plan.h"
 #include "module_table.h"
 #include "mst_op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 14u
+#define SHM_VERSION 15u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -112,6 +113,7 @@ struct shm_segment {
 	_Atomic uint32_t refused;    /* msrec will not read this segment: the process stops recording */
 	_Atomic uint32_t unwatched;  /* not all page calls can be recorded, with --pages */
 	_Atomic uint32_t executing;  /* the process is about to be another program */
+	uint32_t patched;            /* the entries of the program's own allocator lead to the recorder */
 	uint32_t unowned;            /* its rings have no owners; they end with the process */
 	uint64_t start;              /* stamp */
 	_Atomic uint32_t command_bytes;
@@ -157,7 +159,7 @@ struct shm_skip {
 #define SHM_PATTERNS 4096u /* bytes of a list of patterns, with its NUL */
 
 /*
- * msrec sets the members from `magic` to `children_only` before any program maps the family; they never change. The others
+ * msrec sets the members from `magic` to `entries` before any program maps the family; they never change. The others
  * are counters and futexes: programs write all but `epoch`, `asleep` and `collector`, which msrec writes. `segments_used`
  * never falls; `full` implies that all segments were claimed.
  */
@@ -177,7 +179,8 @@ struct shm_family {
 	uint8_t pages;        /* all page calls are recorded, libc's, too */
 	uint8_t instructions; /* counts of instructions are recorded */
 	char children_skip[SHM_PATTERNS], children_only[SHM_PATTERNS]; /* see child_filter.h; "": none */
-	_Atomic uint32_t begun;                                        /* a program of the family has begun */
+	struct entry_plan entries;      /* of an allocator that is linked into the program */
+	_Atomic uint32_t begun;         /* a program of the family has begun */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t

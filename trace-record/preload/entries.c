@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "entries.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "code_memory.h"
+#include "entry_code.h"
+#include "os.h"
+
+static struct linked functions[ENTRY_MOST];
+static struct linked_shape (*find_shape)(unsigned shape); /* NULL: not allowed */
+static bool patched;
+
+void entries_allow(struct linked_shape (*shape_of)(unsigned shape))
+{
+	find_shape = shape_of;
+}
+
+/* ---- the program ---- */
+
+static bool is_for_this(const struct entry_plan *plan)
+{
+	struct stat st;
+
+	return plan->n > 0 && plan->n <= ENTRY_MOST &&
+	       os_call6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/exe", (long)&st, 0, 0, 0) == 0 &&
+	       st.st_dev == plan->device && st.st_ino == plan->inode;
+}
+
+struct program {
+	uintptr_t base, start, end; /* what the loader adds to addresses; the mapped range */
+};
+
+/* The program is the first object. */
+static int take_program(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct program *program = data;
+
+	(void)size;
+	*program = (struct program){ .base = object->dlpi_addr, .start = UINTPTR_MAX };
+	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		const uintptr_t at = object->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		program->start = at < program->start ? at : program->start;
+		program->end = at + p->p_memsz > program->end ? at + p->p_memsz : program->end;
+	}
+	return 1;
+}
+
+/* Whether the code in memory is that of the plan. */
+static bool is_as_planned(const struct program *program, const struct entry *e)
+{
+	const uintptr_t at = program->base + e->address;
+
+	return e->n_displaced <= sizeof(e->displaced) && e->n_code <= sizeof(e->code) &&
+	       e->n_fixes <= ENTRY_FIXES_MOST && find_shape(e->shape).arguments > 0 && at >= program->start &&
+	       at < program->end && program->end - at >= e->n_displaced &&
+	       memcmp((const void *)at, e->displaced, e->n_displaced) == 0;
+}
+
+/* ---- patching ---- */
+
+static bool put_piece(const struct program *program, const struct entry *e, struct linked *f, uintptr_t at)
+{
+	const struct linked_shape shape = find_shape(e->shape);
+	uint8_t piece[ENTRY_PIECE];
+
+	*f = (struct linked){
+		.real = at + ENTRY_REAL_AT,
+		.usable = e->usable ? (size_t(*)(void *))(program->base + e->usable) : NULL,
+		.op = e->op,
+		.any_free = e->any_free,
+		.is_operator = e->is_operator,
+	};
+	return entry_code_piece(piece, at, e, program->base,
+				&(struct entry_target){ shape.function, shape.arguments, (uintptr_t)f }) &&
+	       code_write(at, piece, sizeof(piece));
+}
+
+static bool put_jump(const struct program *program, const struct entry *e, uintptr_t piece)
+{
+	const uintptr_t at = program->base + e->address;
+	uint8_t jump[ENTRY_JUMP_BYTES];
+
+	return entry_code_jump(jump, at, piece) && code_write(at, jump, sizeof(jump));
+}
+
+/* All pieces are there before the first jump is. A jump that cannot be written takes back those before it. */
+static bool patch_all(const struct entry_plan *plan, const struct program *program)
+{
+	const uint64_t bytes = (plan->n * ENTRY_PIECE + PAGE - 1) / PAGE * PAGE;
+	const uintptr_t pieces = code_map_near(program->start, bytes);
+
+	if (!pieces)
+		return false;
+	os_own(pieces, bytes);
+	for (uint32_t i = 0; i < plan->n; i++) {
+		if (!is_as_planned(program, &plan->entries[i]) ||
+		    !put_piece(program, &plan->entries[i], &functions[i], pieces + i * ENTRY_PIECE))
+			return false;
+	}
+	for (uint32_t i = 0; i < plan->n; i++) {
+		if (put_jump(program, &plan->entries[i], pieces + i * ENTRY_PIECE))
+			continue;
+		while (i-- > 0)
+			code_write(program->base + plan->entries[i].address, plan->entries[i].displaced,
+				   ENTRY_JUMP_BYTES);
+		return false;
+	}
+	return true;
+}
+
+bool entries_patch(const struct entry_plan *plan)
+{
+	struct program program;
+
+	if (find_shape && !patched && is_for_this(plan) && dl_iterate_phdr(take_program, &program) == 1)
+		patched = patch_all(plan, &program);
+	find_shape = NULL;
+	return patched;
+}
