@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plan_requests.h"
 #include "processes.h"
 
 #define MARGIN_STAMPS 20000u /* no CPU executes a store so long after the stamp before it */
@@ -187,6 +188,7 @@ static uint64_t one_round(struct collector *c)
 	workers_reap(&s->workers, s->report);
 	pass_signals(c);
 	unrecorded_take(&s->unrecorded, s->family.shm, s->report);
+	plan_requests_answer(s->family.shm);
 	processes_check(processes);
 	for (struct process *p = processes->first; p; p = p->next)
 		events += recording_drain(s, &p->recording, until);

@@ -363,12 +363,16 @@ static int find_program(void)
 /* False after a message. */
 static bool find_recorder(void)
 {
+	const struct capture_options *const capture = &config.line.options.capture;
+	/* One library more would show among the pages of programs that do not need it. */
+	const bool with_entries = config.plan.n > 0 || (capture->trace_children && !capture->pages);
+
 	if (!can_be_found())
 		return false;
 	if (config.line.options.capture.exact)
 		config.valgrind = installed_valgrind();
 	else
-		config.preload = installed_preload(config.line.options.capture.pages, config.plan.n > 0);
+		config.preload = installed_preload(config.line.options.capture.pages, with_entries);
 	return config.preload || config.valgrind;
 }
 

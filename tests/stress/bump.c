@@ -2,7 +2,7 @@
 /*
  * An allocator that a signal handler may call at any time: it moves one pointer forward and reuses no memory. It is
  * preloaded behind the recorder; so no function here calls another one that the recorder replaces. Or it is linked
- * into a program as its own allocator, which the recorder then doesn't see.
+ * into a program as its own allocator, whose entries the recorder patches.
  */
 #include <errno.h>
 #include <malloc.h>

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 
 #include "code_memory.h"
+#include "doorbell.h"
+#include "elfsym.h"
 #include "entry_code.h"
 #include "os.h"
 
@@ -116,12 +118,59 @@ static bool patch_all(const struct entry_plan *plan, const struct program *progr
 	return true;
 }
 
-bool entries_patch(const struct entry_plan *plan)
+/* ---- programs that were executed later ---- */
+
+#define ASK_MS 50u /* one sleep */
+#define ASKS 60u
+
+/* Makes the request, as soon as no other process has one. Returns its state; 0: there is no room. */
+static uint32_t ask(struct shm_family *family, struct shm_plan_request *request)
+{
+	const uint32_t pid = os_outer_pid(), asked = SHM_REQUEST(pid, SHM_REQUEST_ASKED);
+	uint32_t other = SHM_REQUEST_FREE;
+
+	for (unsigned i = 0; pid && i < ASKS && !shm_owner_gone(&family->collector); i++) {
+		if (atomic_compare_exchange_strong(&request->state, &other, asked)) {
+			doorbell_ring(family);
+			return asked;
+		}
+		os_wait(&request->state, other, ASK_MS);
+		other = SHM_REQUEST_FREE;
+	}
+	return 0;
+}
+
+static bool is_answered(struct shm_family *family, struct shm_plan_request *request, uint32_t asked)
+{
+	for (unsigned i = 0;
+	     i < ASKS && atomic_load(&request->state) == asked && !shm_owner_gone(&family->collector); i++)
+		os_wait(&request->state, asked, ASK_MS);
+	return SHM_REQUEST_STATE(atomic_load(&request->state)) == SHM_REQUEST_ANSWERED;
+}
+
+/* The symbols that the loader knows show whether the program has a malloc of its own. */
+static bool patch_executed(struct shm_family *family, const struct program *program)
+{
+	struct shm_plan_request *const request = &family->plan_request;
+	const uint32_t asked = family->trace_children && !elfsym_is_ours("malloc") ? ask(family, request) : 0;
+	bool done;
+
+	if (!asked)
+		return false;
+	done = is_answered(family, request, asked) && is_for_this(&request->plan) &&
+	       patch_all(&request->plan, program);
+	atomic_store(&request->state, SHM_REQUEST_FREE);
+	os_wake_all(&request->state);
+	return done;
+}
+
+bool entries_patch(struct shm_family *family)
 {
 	struct program program;
 
-	if (find_shape && !patched && is_for_this(plan) && dl_iterate_phdr(take_program, &program) == 1)
-		patched = patch_all(plan, &program);
+	if (find_shape && !patched && dl_iterate_phdr(take_program, &program) == 1)
+		patched = is_for_this(&family->entries) ? patch_all(&family->entries, &program)
+							: patch_executed(family, &program);
 	find_shape = NULL;
 	return patched;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "entry_plan.h"
+#include "shm.h"
 
 /* A patched function. What stands before it gets this behind the function's own arguments. */
 struct linked {
@@ -28,9 +28,10 @@ struct linked_shape {
 void entries_allow(struct linked_shape (*shape_of)(unsigned shape));
 
 /*
- * Carries the plan out if it is for this program, all of it or nothing. Returns whether the entries are patched; in a forked
- * child they are if they were in its parent.
+ * Patches the program's entries if an allocator is linked into it: as msrec has planned for its command or, in a program
+ * that was executed later, plans now. All of them or none. Returns whether they are patched; in a forked child they are if
+ * they were in its parent.
  */
-bool entries_patch(const struct entry_plan *plan);
+bool entries_patch(struct shm_family *family);
 
 #endif

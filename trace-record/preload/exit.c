@@ -125,10 +125,11 @@ static void drop_ours(void)
 		*at++ = *environ ? *environ : (char *)"";
 }
 
-/* Called by libmsrec-first.so. */
-EXPORT void msrec_first(void);
-EXPORT void msrec_first(void)
+/* Called by libmsrec-first.so, which lies there. */
+EXPORT void msrec_first(const char *start, const char *end);
+EXPORT void msrec_first(const char *start, const char *end)
 {
+	os_own((uintptr_t)start, (uint64_t)(end - start));
 	if (!next_ready)
 		next_resolve();
 	entries_allow(linked_shape);

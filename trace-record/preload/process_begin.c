@@ -175,7 +175,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	if (!forked && p->family->trace_children)
 		atomic_store(&segment->command_bytes,
 			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
-	segment->patched = entries_patch(&p->family->entries);
+	segment->patched = entries_patch(p->family);
 	atomic_store(&p->family->states[p->segment_number], SHM_SEGMENT_LIVE);
 	doorbell_ring(p->family);
 	return true;

@@ -154,6 +154,25 @@ struct shm_skip {
 	char path[SHM_SKIP_PATH];
 };
 
+/* ---- allocators in programs ---- */
+
+enum shm_request_state {
+	SHM_REQUEST_FREE = 0,
+	SHM_REQUEST_ASKED = 1,
+	SHM_REQUEST_ANSWERED = 2,
+};
+
+/* The state of a request, with the asking process's id in the namespace of msrec's /proc. */
+#define SHM_REQUEST(pid, state) ((uint32_t)(pid) << 2 | (state))
+#define SHM_REQUEST_STATE(word) ((word)&3)
+#define SHM_REQUEST_PID(word) ((word) >> 2)
+
+/* A process asks for the plan of the program that it has become, which msrec did not know before. One at a time. */
+struct shm_plan_request {
+	_Atomic uint32_t state; /* SHM_REQUEST(), or SHM_REQUEST_FREE; futex */
+	struct entry_plan plan; /* the answer; empty: there is none */
+};
+
 /* ---- the family ---- */
 
 #define SHM_PATTERNS 4096u /* bytes of a list of patterns, with its NUL */
@@ -192,6 +211,7 @@ struct shm_family {
 	_Atomic uint32_t states[SHM_SEGMENTS]; /* of the segments: enum shm_segment_state */
 	_Atomic uint32_t unsaid;               /* programs that found no room in `skips` */
 	struct shm_skip skips[SHM_SKIPS];
+	struct shm_plan_request plan_request;
 	pthread_mutex_t collector; /* robust; locked by msrec for its life */
 	/* On a cache line of its own: every event reads it. */
 	_Alignas(64) _Atomic uint32_t epoch; /* changes with each round of msrec over the rings */
