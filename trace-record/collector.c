@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "plan_requests.h"
 #include "processes.h"
 
@@ -59,6 +60,7 @@ struct collector *collector_create(const struct msrec_options *options, report_f
 		.cwd = getcwd(NULL, 0),
 		.family = { .fd = -1 },
 		.file_set = { .overwrite = options->output.overwrite },
+		.control = { .fd = -1 },
 		.wait_for_room = wait_for_room,
 		.others_live = others_live,
 		.owner = c,
@@ -73,6 +75,7 @@ struct collector *collector_create(const struct msrec_options *options, report_f
 	}
 	if (options->program.entries)
 		c->session.family.shm->entries = *options->program.entries;
+	control_socket_open(&c->session.control);
 	clock_start(&c->session.clock, c->session.family.shm->use_tsc);
 	c->session.start_realtime_ns = realtime_ns();
 	return c;
@@ -83,6 +86,7 @@ void collector_destroy(struct collector *c)
 	if (!c)
 		return;
 	processes_destroy(&c->processes);
+	control_socket_close(&c->session.control);
 	family_leave(&c->session.family);
 	file_set_finish(&c->session.file_set);
 	unrecorded_finish(&c->session.unrecorded);
@@ -175,6 +179,21 @@ static void check_time(struct collector *c)
 		processes_stop(&c->processes);
 }
 
+/* Requests lie between the events before the clock's sample and those after it. */
+static void serve(struct collector *c)
+{
+	struct session *const s = &c->session;
+	static struct control_reply reply;
+	struct control_request request;
+	struct control_peer *peer;
+
+	for (unsigned i = 0; i < CONTROL_PEERS && control_socket_next(&s->control, s->clock.ns[1], &request, &peer);
+	     i++) {
+		control_obey(&c->processes, &request, clock_sample(&s->clock), &reply);
+		control_socket_answer(peer, &reply);
+	}
+}
+
 /* Returns how many events there were. */
 static uint64_t one_round(struct collector *c)
 {
@@ -201,6 +220,7 @@ static uint64_t one_round(struct collector *c)
 		if (p->recording.tracee)
 			tracee_hold_no_longer(p->recording.tracee, &s->clock);
 	}
+	serve(c);
 	processes_sample_memory(processes);
 	processes_end_gone(processes);
 	return events;

@@ -13,6 +13,7 @@
 
 #include "collector.h"
 #include "command_line.h"
+#include "control_command.h"
 #include "counter.h"
 #include "engine.h"
 #include "entry_plan.h"
@@ -382,9 +383,12 @@ int main(int argc, char **argv)
 	int status;
 
 	streams_hold();
+	if (control_command_is(argc, argv))
+		return control_command_run(argc, argv);
 	status = command_line_parse(&config.line, argc, argv);
 	if (status)
 		return status;
+	config.line.options.whole = config.line.check.n > 0;
 	messages_setup(config.line.verbosity, config.line.check.n > 0);
 	if (!settle_engine(&config.line.options))
 		return LAUNCH_FAILED;

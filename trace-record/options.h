@@ -59,6 +59,7 @@ struct msrec_options {
 	struct capture_options capture;
 	struct output_options output;
 	struct program_options program;
+	bool whole; /* the traces are checked: they must be whole recordings */
 	uint32_t duration_s;      /* of the recording; 0: as long as the programs run */
 	struct timed_mark *marks; /* [n_marks] in order of time, as long as msrec lives */
 	uint32_t n_marks;

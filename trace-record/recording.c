@@ -332,12 +332,12 @@ static void add_figures(struct recording_figures *figures, const struct mst_writ
 	figures->live = sums->net_bytes > 0 ? (uint64_t)sums->net_bytes : 0;
 }
 
-static void write_end(struct session *s, struct recording *r, struct mst_end *end,
+static void write_end(struct session *s, struct recording *r, const char *path, struct mst_end *end,
 		      const struct symbolizer_task *task, const char *next)
 {
 	struct mst_writer *writer = task->writer ? task->writer : r->writer;
 	struct recording_report report = {
-		.path = r->path,
+		.path = path,
 		.recorded = task->writer,
 		.executed = r->executed,
 		.stopped = r->stopped,
@@ -383,11 +383,12 @@ static void note_gaps(const struct recording *r, struct notices *notices)
 
 /*
  * Finishes a file whose last record is written; `writer` is NULL if there never was one. While processes are recorded, a
- * worker looks the names up: their rings must not fill meanwhile.
+ * worker looks the names up: their rings must not fill meanwhile. A copy has the ids of the present writer.
  */
-static void finish_file(struct session *s, struct recording *r, struct mst_writer *writer,
-			struct mst_end *end, const char *next)
+static void finish_file(struct session *s, struct recording *r, const char *path, struct mst_writer *writer,
+			struct mst_end *end, const char *next, bool is_copy)
 {
+	const struct mst_writer *const ids = is_copy ? tracee_writer(r->tracee) : writer;
 	struct notices notices = { 0 };
 	const struct symbolizer_task task = {
 		.writer = writer,
@@ -395,7 +396,7 @@ static void finish_file(struct session *s, struct recording *r, struct mst_write
 		.pid = r->pid,
 		.folder = s->cwd,
 		.since = s->start_realtime_ns,
-		.generated = r->tracee ? tracee_generated(r->tracee, writer) : NULL,
+		.generated = r->tracee ? tracee_generated(r->tracee, ids) : NULL,
 		.all = s->options.output.embed_symbols,
 		.notices = &notices,
 	};
@@ -403,17 +404,19 @@ static void finish_file(struct session *s, struct recording *r, struct mst_write
 
 	if (r->tracee)
 		note_gaps(r, &notices);
-	assert(r->path);
+	assert(path);
 	s->writing = r;
 	if (writer && symbolizer_has_work(&task) && (next || s->others_live(s->owner, r))) {
 		/* The records are in the file, whatever becomes of the worker. */
 		note_error(r, mst_writer_flush(writer));
-		side = workers_start(&s->workers, &s->family, r->path, s->report);
+		side = workers_start(&s->workers, &s->family, path, s->report);
 	}
-	if (side == WORKER_SELF)
+	if (side == WORKER_SELF) {
+		control_socket_leave(&s->control);
 		s->writing = NULL;
+	}
 	if (side != WORKER_MSREC)
-		write_end(s, r, end, &task, next);
+		write_end(s, r, path, end, &task, next);
 	notices_finish(&notices);
 	if (side == WORKER_SELF)
 		_exit(0);
@@ -432,7 +435,7 @@ void recording_end(struct session *s, struct recording *r, uint8_t reason, uint3
 		note_error(r, tracee_emit_unloaded(r->tracee));
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
-	finish_file(s, r, r->tracee ? tracee_writer(r->tracee) : NULL, &end, NULL);
+	finish_file(s, r, r->path, r->tracee ? tracee_writer(r->tracee) : NULL, &end, NULL, false);
 }
 
 void recording_begin_last(struct session *s, struct recording *r)
@@ -507,7 +510,7 @@ static bool roll_over(struct session *s, struct recording *r)
 		return false;
 	}
 	rotation_begin(&r->rotation, mst_writer_bytes(next));
-	finish_file(s, r, old, &end, path);
+	finish_file(s, r, r->path, old, &end, path, false);
 	add_figures(&r->figures, old);
 	mst_writer_destroy(old);
 	close(r->fd);
@@ -566,4 +569,85 @@ uint64_t recording_drain(struct session *s, struct recording *r, uint64_t until)
 		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
 	}
 	return all;
+}
+
+void recording_flush(struct session *s, struct recording *r, uint64_t until)
+{
+	recording_drain(s, r, until);
+	if (!r->stopped && recording_is_open(r) && !r->error)
+		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
+}
+
+/* ---- by request ---- */
+
+bool recording_rotate(struct session *s, struct recording *r, uint64_t until)
+{
+	recording_drain(s, r, until);
+	if (r->stopped)
+		return false;
+	if (!r->error && roll_over(s, r))
+		return true;
+	recording_stop(s, r);
+	return false;
+}
+
+/* The name of a copy: ".snapshot" before the end of the file's. */
+static char *name_snapshot(const struct recording *r)
+{
+	const size_t n = strlen(r->path), end = n > 4 && strcmp(r->path + n - 4, ".zst") == 0 ? n - 4 : n;
+	char *name;
+
+	return asprintf(&name, "%.*s.snapshot%s", (int)end, r->path, r->path + end) < 0 ? NULL : name;
+}
+
+/* A copy on a file of its own. NULL with errno. */
+static struct mst_writer *copy_writer(struct session *s, struct recording *r, char **path, int *fd)
+{
+	const struct mst_file_info info = file_info(s, r);
+	struct mst_writer *copy = NULL;
+	int err = mst_writer_fork_state(tracee_writer(r->tracee), &copy);
+
+	*path = err ? NULL : name_snapshot(r);
+	*fd = *path ? create_file(s, r, path) : -1;
+	if (*fd >= 0 && !(err = mst_writer_fork_file(copy, *fd, &info)))
+		return copy;
+	if (err != MST_ERR_IO && *fd >= 0)
+		errno = ENOMEM;
+	mst_writer_destroy(copy);
+	return NULL;
+}
+
+/* The recording goes on whatever becomes of the copy. */
+bool recording_snapshot(struct session *s, struct recording *r, uint64_t until, char **path)
+{
+	struct mst_end end = { .reason = MST_END_DETACHED };
+	struct mst_writer *copy;
+	char *problem = NULL;
+	bool done;
+	int fd;
+
+	recording_drain(s, r, until);
+	*path = NULL;
+	if (r->stopped || r->error)
+		return false;
+	copy = copy_writer(s, r, path, &fd);
+	if (copy) {
+		end.time_ns = mst_writer_time(copy);
+		tracee_end(r->tracee, &end);
+		finish_file(s, r, *path, copy, &end, r->path, true);
+		mst_writer_destroy(copy);
+		done = !r->error;
+		r->error = 0;
+	} else {
+		if (asprintf(&problem, "%s: %s", *path ? *path : "copy", strerror(errno)) < 0)
+			problem = NULL;
+		if (fd >= 0)
+			file_set_remove(&s->file_set, *path);
+		free(*path);
+		*path = problem;
+		done = false;
+	}
+	if (fd >= 0)
+		close(fd);
+	return done;
 }

@@ -63,10 +63,22 @@ void recording_add_memory(struct session *session, struct recording *recording,
 /* Notes the most that was resident, of a process that is gone. */
 void recording_note_peak(struct recording *recording, uint64_t peak);
 
+/* Writes what was recorded so far, for readers of the file. */
+void recording_flush(struct session *session, struct recording *recording, uint64_t until);
+
+/*
+ * Copies the trace, with the events stamped before `until`, to a file of its own that is complete. *path is its name, to be
+ * freed; after a failure (false) a problem, or NULL.
+ */
+bool recording_snapshot(struct session *session, struct recording *recording, uint64_t until, char **path);
+
+/* Goes on in the next file, with the events stamped after `until`. False: recording has ended. */
+bool recording_rotate(struct session *session, struct recording *recording, uint64_t until);
+
 /* Ends the recording while the process goes on. */
 void recording_stop(struct session *session, struct recording *recording);
 
-/* Makes the file of a forked child that is gone and has made no call. One that has become another program has none. */
+/* Makes the file of a forked child that has made no call. One that has become another program has none. */
 void recording_begin_last(struct session *session, struct recording *recording);
 
 /* Writes the end of the file of a process that is gone, with its reason, and reports the file. */

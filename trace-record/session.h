@@ -4,6 +4,7 @@
 #define TRACE_RECORD_SESSION_H
 
 #include "clock.h"
+#include "control_socket.h"
 #include "family.h"
 #include "file_set.h"
 #include "options.h"
@@ -24,6 +25,7 @@ struct session {
 	struct file_set file_set;
 	struct workers workers;
 	struct unrecorded unrecorded;
+	struct control_socket control;
 	const struct recording *writing; /* whose file is written now; NULL: no writer waits for room */
 
 	/* How a recording asks its owner. */

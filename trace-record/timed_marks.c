@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "array.h"
 #include "tracee_state.h"
 
 bool timed_marks_add(struct timed_mark **marks, uint32_t *n, struct timed_mark mark)
@@ -26,7 +28,29 @@ void tracee_set_marks(struct tracee *t, const struct timed_mark *marks, uint32_t
 	t->timed_marks = (struct timed_marks){ .items = marks, .n = n };
 }
 
-/* The next mark, if its time is not after the stamp `until`; NULL: there is none. */
+void asked_marks_finish(struct asked_marks *marks)
+{
+	for (uint32_t i = 0; i < marks->n; i++)
+		free((char *)marks->items[i].name);
+	free(marks->items);
+	*marks = (struct asked_marks){ 0 };
+}
+
+bool tracee_ask(struct tracee *t, const struct asked *asked)
+{
+	struct asked_marks *const all = &t->asked;
+	struct asked copy = { asked->stamp, NULL };
+
+	assert(!all->n || all->items[all->n - 1].stamp <= asked->stamp);
+	if (all->n >= ASKED_MOST ||
+	    !array_reserve(&all->items, all->n, &all->capacity, sizeof(*all->items)) ||
+	    !(copy.name = strdup(asked->name)))
+		return false;
+	all->items[all->n++] = copy;
+	return true;
+}
+
+/* The next mark of the options, if its time is not after the stamp `until`; NULL: there is none. */
 static const struct timed_mark *due(const struct tracee *t, const struct clock *clock, uint64_t until)
 {
 	const struct timed_marks *marks = &t->timed_marks;
@@ -42,20 +66,53 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Where the next mark lies, if that is not after `until`; *timed is it, or NULL for the first that was asked for. */
+static bool next_mark(const struct tracee *t, const struct clock *clock, uint64_t until, uint64_t *stamp,
+		      const struct timed_mark **timed)
+{
+	const bool is_asked = t->asked.n && t->asked.items[0].stamp <= until;
+
+	*timed = due(t, clock, until);
+	if (*timed)
+		*stamp = earlier(clock_stamp(clock, t->start_ns + (*timed)->ns), until);
+	if (is_asked && (!*timed || t->asked.items[0].stamp < *stamp)) {
+		*stamp = t->asked.items[0].stamp;
+		*timed = NULL;
+	}
+	return is_asked || *timed;
+}
+
+static int set_timed(struct tracee *t, const struct timed_mark *mark)
+{
+	t->timed_marks.set++;
+	return mst_writer_mark(t->writer, mark->ns, MST_NONE, mark->name);
+}
+
+static int set_asked(struct tracee *t, const struct clock *clock)
+{
+	struct asked_marks *const all = &t->asked;
+	const struct asked mark = all->items[0];
+	const uint64_t ns = clock_ns(clock, mark.stamp);
+	int err;
+
+	memmove(all->items, all->items + 1, --all->n * sizeof(*all->items));
+	err = mst_writer_mark(t->writer, ns > t->start_ns ? ns - t->start_ns : 0, MST_NONE, mark.name);
+	free((char *)mark.name);
+	return err;
+}
+
 int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
 {
-	const struct timed_mark *mark;
+	const struct timed_mark *timed;
 	int64_t all = 0, taken;
+	uint64_t stamp;
 
-	while ((mark = due(t, clock, until))) {
-		const uint64_t stamp = clock_stamp(clock, t->start_ns + mark->ns);
-
-		taken = tracee_take(t, clock, earlier(stamp, until));
+	while (next_mark(t, clock, until, &stamp, &timed)) {
+		taken = tracee_take(t, clock, stamp);
 		all += taken > 0 ? taken : 0;
 		if (taken < 0 || taken >= t->batch || tracee_holds_fork(t))
 			return taken < 0 ? taken : all;
-		t->timed_marks.set++;
-		if (mst_writer_mark(t->writer, mark->ns, MST_NONE, mark->name))
+		if (timed ? set_timed(t, timed) : set_asked(t, clock))
 			t->counts.lost++;
 	}
 	taken = tracee_take(t, clock, until);

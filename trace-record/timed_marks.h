@@ -14,6 +14,22 @@ struct timed_marks {
 	uint32_t n, set;                /* set <= n: those that are in the trace */
 };
 
+/* A mark that was asked for while the program ran; it lies behind the events with that stamp. */
+struct asked {
+	uint64_t stamp;
+	const char *name;
+};
+
+#define ASKED_MOST 1024u
+
+/* Zero-initialised there are none. */
+struct asked_marks {
+	struct asked *items; /* [n] in order of stamps; the names are the list's */
+	uint32_t n, capacity;
+};
+
+void asked_marks_finish(struct asked_marks *marks);
+
 /* Adds a mark at its place. False: no memory. */
 bool timed_marks_add(struct timed_mark **marks, uint32_t *n, struct timed_mark mark);
 

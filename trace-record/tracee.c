@@ -64,6 +64,7 @@ void tracee_destroy(struct tracee *t)
 	customs_finish(&t->customs);
 	page_state_destroy(t->pages);
 	tids_finish(&t->tids);
+	asked_marks_finish(&t->asked);
 	frames_finish(&t->frames);
 	jit_growth_destroy(t->generated.growth);
 	generated_finish(&t->generated);

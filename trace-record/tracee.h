@@ -76,6 +76,10 @@ void tracee_set_start(struct tracee *tracee, uint64_t ns);
 /* The marks that msrec sets, in order of time; a child goes on with its parent's. They must outlive the tracee. */
 void tracee_set_marks(struct tracee *tracee, const struct timed_mark *marks, uint32_t n);
 
+/* Adds a mark, not before others that were asked for. False: too many wait, or no memory. */
+struct asked;
+bool tracee_ask(struct tracee *tracee, const struct asked *asked);
+
 /* The process's id here, by which its threads' names are looked up, and its file, whose name its first thread begins with. */
 void tracee_set_process(struct tracee *tracee, pid_t pid, const char *exe);
 

@@ -77,6 +77,7 @@ struct tracee {
 	uint64_t instructions;     /* executed by the process so far, where they are counted */
 	bool exited;               /* the exit handlers are done */
 	struct timed_marks timed_marks;
+	struct asked_marks asked;
 	struct fork_states forks;
 	struct tracee_counts counts;
 
