@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "control_message.h"
@@ -21,6 +22,8 @@
 #define ANSWER_MS 10000 /* a full disk can keep msrec from answering */
 #define WHOLE_MS 60000  /* until names are in a file */
 #define NOT_DONE 1
+#define PAUSE_NS 20000000 /* between attempts to connect */
+#define CONNECTS 250
 
 static const struct verb {
 	const char *name;
@@ -73,6 +76,19 @@ static bool any_socket(bool (*ask)(const char *name, void *context), void *conte
 	return found;
 }
 
+/* The queue of a recording can be full for a while. */
+static bool connect_in_time(int fd, const struct sockaddr_un *address, size_t size)
+{
+	const struct timespec pause = { 0, PAUSE_NS };
+
+	for (unsigned i = 0; connect(fd, (const struct sockaddr *)address, (socklen_t)size) != 0; i++) {
+		if (errno != EAGAIN || i >= CONNECTS)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
 /* A connection to a socket of the caller's own user (root: of any user). -1: none. */
 static int dial(const char *name)
 {
@@ -86,8 +102,7 @@ static int dial(const char *name)
 		return -1;
 	memcpy(address.sun_path + 1, name, n);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && (connect(fd, (const struct sockaddr *)&address,
-				(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) != 0 ||
+	if (fd >= 0 && (!connect_in_time(fd, &address, offsetof(struct sockaddr_un, sun_path) + 1 + n) ||
 			getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
 			(geteuid() != 0 && peer.uid != geteuid() && peer.uid != 0))) {
 		close(fd);

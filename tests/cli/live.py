@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Requests to a recording that runs: msrec mark, on, off, snapshot, rotate, stop and status.
+
+  live.py --build DIR [--only WORD]
+"""
+
+import glob
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "../tools")]
+from harness import plain_environment, run_in_folders, until    # noqa: E402
+
+TOOLS = {"msrec": "trace-record/msrec", "convert": "analyze/msconvert", "dump": "tests/tools/tracedump",
+         "report": "analyze/msreport"}
+
+
+class Program:
+    """live_program under msrec."""
+
+    def __init__(self, tests, *options):
+        self.process = subprocess.Popen([tests.build.msrec, "-f", "-o", "t.zst", *options, "--", tests.program],
+                                        cwd=tests.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env=plain_environment())
+        self.msrec = self.process.pid
+        self.pid = 0
+
+    @staticmethod
+    def children(pid):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+
+    def do(self, *lines):
+        for line in lines:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+            assert self.process.stdout.readline() == "ok\n", line
+
+    def end(self):
+        _, said = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, said
+        return said
+
+
+class Tests:
+    folder, said = None, ""
+
+    def __init__(self, build):
+        self.build = build
+        self.program = build.file("tests/cli/live_program")
+
+    def run(self, tool, *words, status=0):
+        done = subprocess.run([self.build.file(TOOLS[tool]), *map(str, words)], cwd=self.folder, capture_output=True,
+                              text=True, timeout=120, env=plain_environment(), errors="backslashreplace")
+        assert done.returncode == status, f"{tool} {words}: status {done.returncode}: {done.stderr}"
+        self.said = done.stderr
+        return done.stdout
+
+    def start(self, *options):
+        program = Program(self, *options)
+        program.do("alloc 1 8")     # the program has begun
+        assert until(lambda: self.known(program.msrec))
+        program.pid = int(self.run("msrec", "status", program.msrec).split()[0])
+        return program
+
+    def known(self, pid):
+        return subprocess.run([self.build.msrec, "status", str(pid)], capture_output=True, timeout=60).returncode == 0
+
+    def events(self, trace):
+        return [json.loads(line) for line in self.run("convert", "-q", "--to=ndjson", "-o", "-", trace).splitlines()]
+
+    def marks(self, trace):
+        return re.findall(r"^mark record=\d+ time=\d+ thread=\S+ ?(.*)",
+                          self.run("dump", trace).replace("\\x20", " "), re.M)
+
+    def live(self, trace, at="end"):
+        words = ("-q", "--format=json", "peak", f"--at={at}", "--function=obey", trace)
+        return json.loads(self.run("report", *words))["sections"]["peak"]["bytes"]
+
+    # ---- the cases ----
+
+    def test_mark(self):
+        """A mark lies between what the program did before the command and what it did after."""
+        program = self.start()
+        program.do("alloc 10 1000")
+        self.run("msrec", "mark", program.pid, "ready to go")
+        program.do("alloc 10 100", "free 5")
+        self.run("msrec", "mark", program.pid)
+        self.run("msrec", "mark", program.msrec, "x" * 255)
+        program.end()
+        assert self.marks("t.zst") == ["ready to go", "mark", "x" * 255], self.marks("t.zst")
+        assert self.live("t.zst", "mark:ready to go") == 10008
+        assert self.live("t.zst", "mark:mark") == 10508
+
+    def test_mark_family(self):
+        """A process has its own marks; msrec's id means all."""
+        program = self.start()
+        program.do("fork", "alloc 1 8")
+        assert until(lambda: len(self.run("msrec", "status", program.msrec).splitlines()) == 2)
+        child = Program.children(program.pid)[0]
+        self.run("msrec", "mark", child, "child")
+        self.run("msrec", "mark", program.msrec, "all")
+        program.end()
+        assert self.marks("t.zst") == ["all"] and self.marks(f"t.{child}.zst") == ["child", "all"]
+
+    def test_many_marks(self):
+        program = self.start()
+        for i in range(50):
+            self.run("msrec", "mark", program.pid, i)
+            program.do("alloc 1 8")
+        program.end()
+        for i in range(50):
+            assert self.live("t.zst", f"mark:{i}") == 8 + 8 * i, i
+
+    def test_snapshot(self):
+        """The copy is complete and has what was recorded so far; the recording goes on."""
+        program = self.start()
+        program.do("alloc 100 1000")
+        first = self.run("msrec", "snapshot", program.pid).strip()
+        assert first == os.path.join(self.folder, "t.snapshot.zst"), first
+        self.run("report", "-q", first)
+        assert self.said == "", self.said
+        assert self.live(first) == 100008
+        program.do("free 50")
+        second = self.run("msrec", "snapshot", program.pid).strip()
+        assert second.endswith("t.snapshot-2.zst") and self.live(second) == 50008
+        program.do("alloc 1 1")
+        program.end()
+        assert self.live("t.zst") == 50009
+        assert self.build.stat(os.path.join(self.folder, "t.zst"))["lost"] == 0
+
+    def test_rotate(self):
+        program = self.start()
+        program.do("alloc 100 1000")
+        self.run("msrec", "mark", program.pid, "one")
+        old = self.run("msrec", "rotate", program.pid).strip()
+        assert old == os.path.join(self.folder, "t.zst"), old
+        self.run("report", "-q", old)
+        assert self.said == "" and self.live(old) == 100008
+        self.run("msrec", "mark", program.pid, "two")
+        program.do("free 50", "alloc 1 1")
+        assert self.run("msrec", "rotate", program.pid).strip().endswith("t.zst.2")
+        program.end()
+        assert self.live("t.zst.2") == self.live("t.zst.3") == 50009
+        assert [self.marks(name) for name in ("t.zst", "t.zst.2", "t.zst.3")] == [["one"], ["two"], []]
+
+    def test_stop(self):
+        program = self.start()
+        program.do("alloc 10 1000")
+        self.run("msrec", "stop", program.pid)
+        program.do("alloc 10 1000")
+        assert f"{program.pid} stopped" in self.run("msrec", "status", program.pid)
+        self.run("msrec", "mark", program.pid, "x", status=1)
+        assert "its recording has ended" in self.said, self.said
+        assert "recording has ended, the program goes on" in program.end()
+        assert self.live("t.zst") == 10008
+
+    def test_refused(self):
+        """Not recorded, gone, not a number, too long: a sentence each, and the recording is as it was."""
+        program = self.start()
+        for words, status, said in ((("mark", os.getpid()), 1, "is not recorded"),
+                                    (("mark", 4194305), 1, "there is no such process"),
+                                    (("mark", "x"), 125, "needs the id"), (("mark",), 125, "needs the id"),
+                                    (("stop", "-1"), 125, "needs the id"), (("stop", "0"), 125, "needs the id"),
+                                    (("rotate", program.pid, "x"), 125, "needs the id"),
+                                    (("mark", program.pid, "x" * 256), 125, "at most 255 bytes")):
+            self.run("msrec", *words, status=status)
+            assert said in self.said, (words, self.said)
+        program.end()
+        assert self.marks("t.zst") == []
+
+    def test_refused_options(self):
+        for options, verbs, said in ((("--check=errors==0",), ("rotate", "stop"), "--check needs whole recordings"),
+                                     (("--pages",), ("rotate",), "only with --rotate")):
+            program = self.start(*options)
+            for verb in verbs:
+                self.run("msrec", verb, program.pid, status=1)
+                assert said in self.said, self.said
+            program.end()
+
+    def test_program_of_that_name(self):
+        with open(os.path.join(self.folder, "mark"), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nexit 7\n")
+        os.chmod(os.path.join(self.folder, "mark"), 0o755)
+        self.run("msrec", "-q", "-o", "m.zst", "--", "./mark", status=7)
+        self.run("msrec", "-q", "-f", "-o", "m.zst", "./mark", status=7)
+
+    @staticmethod
+    def sockets():
+        with open("/proc/net/unix", encoding="ascii", errors="replace") as file:
+            return re.findall(r"@(msrec-\d+-[0-9a-f]{16})$", file.read(), re.M)
+
+    def test_hostile_peers(self):
+        """Silent, short, long, wrong, many: the recording goes on and answers."""
+        before = set(self.sockets())
+        program = self.start()
+        name = "\0" + (set(self.sockets()) - before).pop()
+        held = []
+        for message in (b"", b"x", b"\0" * 272, b"y" * 4096, None, b"z" * 100000):
+            peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            peer.connect(name)
+            if message is not None:
+                peer.send(message)
+            held.append(peer)
+        for _ in range(12):     # more than msrec takes at a time
+            peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            peer.setblocking(False)
+            try:
+                peer.connect(name)
+            except BlockingIOError:
+                pass
+            held.append(peer)
+        program.do("alloc 10 1000")
+        self.run("msrec", "mark", program.pid, "still here")
+        program.end()
+        assert self.marks("t.zst") == ["still here"]
+        assert self.live("t.zst") == 10008
+
+    def test_other_users(self):
+        """Another user is refused by the recording itself, whatever the client thinks."""
+        if os.geteuid() != 0:
+            return
+        before = set(self.sockets())
+        program = self.start()
+        name = (set(self.sockets()) - before).pop()
+        code = ("import os, socket, struct, sys\n"
+                "os.setuid(65534)\n"
+                "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+                f"s.connect('\\0{name}')\n"
+                "sys.exit(struct.unpack('<QII', s.recv(70000)[:16])[1])\n")
+        assert subprocess.run(["python3", "-c", code], timeout=60).returncode == 4
+        done = subprocess.run(["python3", "-c", f"import os; os.setuid(65534); os.execv({self.build.msrec!r}, "
+                               f"['msrec', 'stop', '{program.pid}'])"], capture_output=True, text=True, timeout=60)
+        assert done.returncode in (1, 126) or "another user" in done.stderr, (done.returncode, done.stderr)
+        program.do("alloc 10 1000")
+        assert f"{program.pid} on" in self.run("msrec", "status", program.pid)
+        program.end()
+        assert self.live("t.zst") == 10008
+
+    def test_files(self):
+        """Nothing is left behind."""
+        program = self.start()
+        program.end()
+        assert glob.glob(os.path.join(self.folder, "*")) == [os.path.join(self.folder, "t.zst")]
+
+
+if __name__ == "__main__":
+    sys.exit(run_in_folders(__doc__, Tests))
