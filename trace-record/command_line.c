@@ -66,6 +66,7 @@ enum {
 	OPT_CHECK_OUTPUT,
 	OPT_CHECK_FORMAT,
 	OPT_DROP_PASSED,
+	OPT_DORMANT,
 	OPT_PID = 'p',
 };
 
@@ -88,6 +89,8 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
 	{ "engine", OPT_ENGINE, "preload|valgrind", 0,
 	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
+	{ "dormant", OPT_DORMANT, NULL, 0,
+	  "Record nothing until 'msrec on PID', or msrec_on() in the program", 2 },
 	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", OPTION_ARG_OPTIONAL,
 	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
 	{ "trace-children-skip", OPT_CHILDREN_SKIP, "PATTERN,...", 0,
@@ -277,6 +280,8 @@ static bool *setting_of(struct command_line *line, int key)
 		return &line->options.output.no_args;
 	case OPT_TRACE_CHILDREN:
 		return &capture->trace_children;
+	case OPT_DORMANT:
+		return &capture->dormant;
 	case OPT_IDENTITY:
 		return &capture->identity;
 	case OPT_FREE_STACKS:
@@ -444,6 +449,12 @@ static void settle(const struct command_line *line, struct argp_state *state)
 		argp_error(state, "--trace-children-%s needs --trace-children=yes",
 			   capture->children_skip ? "skip" : "only");
 	settle_check(line, state);
+	if (capture->dormant && (capture->exact || capture->pages || capture->maps || line->check.n))
+		argp_error(state, "--dormant is not for --%s, which is about all that the program does",
+			   line->check.n    ? "check"
+			   : capture->pages ? "pages"
+			   : capture->maps  ? "mmap"
+					    : "engine=valgrind");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

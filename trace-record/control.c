@@ -114,9 +114,26 @@ static void obey_stop(struct order *o)
 	say_path(o, o->recording->path);
 }
 
+/* A process that is on is never dormant again: its recorded blocks are followed. */
+static void obey_switch(struct order *o)
+{
+	if (o->session->options.capture.fixed)
+		refuse(o,
+		       "a recording with --check, --pages, --mmap or --engine=valgrind cannot be switched");
+	else if (!tracee_switch(o->recording->tracee, o->session->family.shm, o->request->op == CONTROL_ON,
+				o->stamp))
+		refuse(o, "too many requests at a time, or no memory");
+}
+
 static const char *state_of(const struct recording *r)
 {
-	return r->stopped ? "stopped" : r->error ? "failed" : "on";
+	const uint32_t phase = atomic_load(&tracee_segment(r->tracee)->phase);
+
+	return r->stopped             ? "stopped"
+	       : r->error             ? "failed"
+	       : phase == SHM_DORMANT ? "dormant"
+	       : phase == SHM_OFF     ? "off"
+				      : "on";
 }
 
 static void obey_status(struct order *o)
@@ -156,6 +173,10 @@ static void obey(struct order *o)
 	case CONTROL_STOP:
 		obey_stop(o);
 		break;
+	case CONTROL_ON:
+	case CONTROL_OFF:
+		obey_switch(o);
+		break;
 	default:
 		refuse(o, "its msrec is of another version");
 	}
@@ -176,6 +197,10 @@ void control_obey(struct processes *ps, const struct control_request *request, u
 	reply->magic = CONTROL_MAGIC;
 	reply->status = CONTROL_UNKNOWN;
 	reply->bytes = 0;
+	/* Programs that begin later, too. */
+	if (all && !ps->session->options.capture.fixed &&
+	    (request->op == CONTROL_ON || request->op == CONTROL_OFF))
+		atomic_store(&ps->session->family.shm->phase, request->op == CONTROL_ON ? SHM_ON : SHM_OFF);
 	for (struct process *p = ps->first; p; p = p->next) {
 		struct order order = { ps->session, &p->recording, request, stamp, reply };
 

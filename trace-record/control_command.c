@@ -30,7 +30,8 @@ static const struct verb {
 	enum control_op op;
 	bool takes_text, alone; /* a text; and no process id: all recordings */
 } verbs[] = {
-	{ "mark", CONTROL_MARK, true, false },      { "snapshot", CONTROL_SNAPSHOT, false, false },
+	{ "mark", CONTROL_MARK, true, false },      { "on", CONTROL_ON, false, false },
+	{ "off", CONTROL_OFF, false, false },       { "snapshot", CONTROL_SNAPSHOT, false, false },
 	{ "rotate", CONTROL_ROTATE, false, false }, { "stop", CONTROL_STOP, false, false },
 	{ "status", CONTROL_STATUS, false, true },
 };

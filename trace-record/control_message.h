@@ -18,6 +18,8 @@ enum control_op {
 	CONTROL_ROTATE,
 	CONTROL_STOP,
 	CONTROL_STATUS,
+	CONTROL_ON,
+	CONTROL_OFF,
 };
 
 struct control_request {

@@ -295,6 +295,26 @@ static bool take_moved(struct tracee *t, struct consumer *consumer, uint64_t add
 
 /* ---- calls ---- */
 
+/* The unknown block goes. Once recording was off, that is no mistake. */
+static void count_unknown(struct tracee *t)
+{
+	t->counts.unknown_frees += !t->was_off;
+}
+
+/* While recording is off, most frees are of blocks that are not recorded. */
+static bool is_ignored(const struct tracee *t, struct block block)
+{
+	return t->off && block.kind == MST_UNKNOWN_KIND;
+}
+
+/* At addresses of blocks that were freed, others may have come. */
+void tracee_note_phase(struct tracee *t, uint8_t op)
+{
+	t->off = op == MST_OP_OFF;
+	t->was_off |= t->off;
+	memset(t->freed, 0, FREED_BLOCKS * sizeof(*t->freed));
+}
+
 /* NOT_PLAIN: there is a block at the address already, and nothing was written. */
 static inline int write_alloc(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
@@ -331,7 +351,10 @@ static int write_realloc(struct tracee *t, struct consumer *consumer, const stru
 		return err;
 	if (keeps)
 		return mst_writer_failed_resize(t->writer, old.kind, old.ordinal, block.kind);
-	t->counts.unknown_frees += !known;
+	if (!known)
+		count_unknown(t);
+	if (frees && is_ignored(t, old))
+		return 0;
 	if (frees)
 		return mst_writer_free_by(t->writer, old.kind, old.ordinal, block.kind);
 	if ((err = mst_writer_resize(t->writer, old.kind, old.ordinal, block.kind, &block.ordinal)))
@@ -373,8 +396,8 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 			return 0;
 		}
 		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-		t->counts.unknown_frees++;
-		return mark_freed_before(t, address);
+		count_unknown(t);
+		return t->off ? 0 : mark_freed_before(t, address);
 	}
 	if (take_block(t, address, &block) && customs_add_covering(&t->customs, address, block) != 0)
 		return MST_ERR_NOMEM;
@@ -419,7 +442,7 @@ static int write_free(struct tracee *t, const struct consumer_event *e)
 	if (__builtin_expect(err != NOT_PLAIN, 1))
 		return err;
 	err = take_freed(t, e->address, &block);
-	return err ? err : account_judged(t, block, &call);
+	return err || is_ignored(t, block) ? err : account_judged(t, block, &call);
 }
 
 /* The block that a request means: a custom one if there is any, else malloc's. Under Valgrind the newest, as for Massif. */
@@ -436,7 +459,7 @@ static struct block take_freed_by_request(struct tracee *t, uint64_t address)
 
 	if (take_custom(t, address, &block))
 		return block;
-	t->counts.unknown_frees++;
+	count_unknown(t);
 	return (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
 }
 
@@ -444,7 +467,7 @@ static int write_freelike(struct tracee *t, uint64_t address)
 {
 	const struct block block = take_freed_by_request(t, address);
 
-	return mst_writer_free(t->writer, block.kind, block.ordinal);
+	return is_ignored(t, block) ? 0 : mst_writer_free(t->writer, block.kind, block.ordinal);
 }
 
 /* A custom block goes at that stack. */
@@ -452,8 +475,10 @@ static int write_free_at(struct tracee *t, struct block block, uint32_t stack)
 {
 	const struct mst_kind k = { .op = MST_OP_FREELIKE, .stack = stack };
 	uint32_t call;
-	const int err = mst_writer_kind(t->writer, &k, &call);
+	const int err = is_ignored(t, block) ? 0 : mst_writer_kind(t->writer, &k, &call);
 
+	if (is_ignored(t, block))
+		return 0;
 	/* Without room for its stack the block is freed all the same. */
 	return err ? mst_writer_free(t->writer, block.kind, block.ordinal)
 		   : mst_writer_free_by(t->writer, block.kind, block.ordinal, call);
@@ -496,7 +521,8 @@ static int write_free_by(struct tracee *t, struct consumer *consumer, const stru
 	if (stack_of(t, consumer, e, &k.stack) || mst_writer_kind(t->writer, &k, &kind))
 		return write_free(t, e);
 	err = take_freed(t, e->address, &block);
-	return err ? err : mst_writer_free_by(t->writer, block.kind, block.ordinal, kind);
+	return err || is_ignored(t, block) ? err
+					   : mst_writer_free_by(t->writer, block.kind, block.ordinal, kind);
 }
 
 /* The program counts from its beginning, a file from its own. */
@@ -514,6 +540,8 @@ static int write_marker(struct tracee *t, struct consumer *consumer, const struc
 	if (!err)
 		err = mst_writer_marker(t->writer, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, size);
 	t->exited |= e->op == MST_OP_EXIT;
+	if (e->op == MST_OP_OFF || e->op == MST_OP_ON)
+		tracee_note_phase(t, e->op);
 	if (e->op == MST_OP_STACK)
 		consumer->stack_depth = e->size;
 	if (e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MUNMAP)

@@ -69,6 +69,8 @@ int family_create(struct family *family, const struct capture_options *options)
 		.cxx_freeres = options->cxx_freeres,
 		.free_stacks = options->free_stacks,
 		.usable = options->usable,
+		.fixed = options->fixed,
+		.phase = options->dormant ? SHM_DORMANT : SHM_ON,
 	};
 	copy_patterns(family->shm->children_skip, options->children_skip);
 	copy_patterns(family->shm->children_only, options->children_only);

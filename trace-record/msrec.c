@@ -389,6 +389,7 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	config.line.options.whole = config.line.check.n > 0;
+	capture->fixed = capture->exact || capture->pages || capture->maps || config.line.check.n > 0;
 	messages_setup(config.line.verbosity, config.line.check.n > 0);
 	if (!settle_engine(&config.line.options))
 		return LAUNCH_FAILED;

@@ -23,6 +23,8 @@ struct capture_options {
 	bool maps;             /* the program's own mmap, mremap and munmap */
 	bool pages;            /* all calls that map and unmap pages */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
+	bool dormant;          /* nothing, until that is switched on */
+	bool fixed;            /* recording cannot be switched off and on */
 	bool exact;            /* by the tool for Valgrind */
 	bool rss;              /* samples of what memory the process has, taken from outside */
 };
@@ -59,7 +61,7 @@ struct msrec_options {
 	struct capture_options capture;
 	struct output_options output;
 	struct program_options program;
-	bool whole; /* the traces are checked: they must be whole recordings */
+	bool whole;               /* the traces are checked: they must be whole recordings */
 	uint32_t duration_s;      /* of the recording; 0: as long as the programs run */
 	struct timed_mark *marks; /* [n_marks] in order of time, as long as msrec lives */
 	uint32_t n_marks;

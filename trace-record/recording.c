@@ -288,6 +288,7 @@ void recording_begin_child(struct recording *r, struct recording *parent, struct
 	command_set(&r->command, parent->command.exe, parent->command.argc, parent->command.argv);
 	r->tracee = tracee_create_child(segment, parent->tracee);
 	if (r->tracee) {
+		tracee_settle_phase(r->tracee);
 		tracee_set_process(r->tracee, r->pid, r->command.exe);
 		limit_batch(r, max_bytes);
 		return;

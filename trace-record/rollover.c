@@ -133,6 +133,10 @@ static int write_markers(struct rollover *r, uint64_t time, uint32_t no_thread)
 		err = mst_writer_marker(r->next, MST_OP_MMAP_ANON, 0, t->mapped);
 	if (!err && t->exited)
 		err = mst_writer_marker(r->next, MST_OP_EXIT, 0, 0);
+	if (!err && t->was_off)
+		err = mst_writer_marker(r->next, MST_OP_OFF, 0, 0);
+	if (!err && t->was_off && !t->off)
+		err = mst_writer_marker(r->next, MST_OP_ON, 0, 0);
 	if (!err && t->pages)
 		err = page_state_write(t->pages, r->remap, r->next, r->pages);
 	return err;

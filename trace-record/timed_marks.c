@@ -39,15 +39,38 @@ void asked_marks_finish(struct asked_marks *marks)
 bool tracee_ask(struct tracee *t, const struct asked *asked)
 {
 	struct asked_marks *const all = &t->asked;
-	struct asked copy = { asked->stamp, NULL };
+	struct asked copy = { asked->stamp, asked->op, NULL };
 
 	assert(!all->n || all->items[all->n - 1].stamp <= asked->stamp);
 	if (all->n >= ASKED_MOST ||
 	    !array_reserve(&all->items, all->n, &all->capacity, sizeof(*all->items)) ||
-	    !(copy.name = strdup(asked->name)))
+	    (!asked->op && !(copy.name = strdup(asked->name))))
 		return false;
 	all->items[all->n++] = copy;
 	return true;
+}
+
+/* Marker, epoch, phase: a call that sees the new phase is stamped anew, after the marker. */
+bool tracee_switch(struct tracee *t, struct shm_family *family, bool on, uint64_t stamp)
+{
+	_Atomic uint32_t *const phase = &t->segment->phase;
+
+	if (on == (atomic_load(phase) < SHM_OFF))
+		return true;
+	if (!tracee_ask(t, &(struct asked){ .stamp = stamp, .op = on ? MST_OP_ON : MST_OP_OFF }))
+		return false;
+	atomic_fetch_add(&family->epoch, 1);
+	atomic_store(phase, on ? SHM_ON : SHM_OFF);
+	return true;
+}
+
+void tracee_settle_phase(struct tracee *t)
+{
+	const bool off = atomic_load(&t->segment->phase) >= SHM_OFF;
+
+	if (off != t->off)
+		tracee_ask(t,
+			   &(struct asked){ .stamp = t->segment->start, .op = off ? MST_OP_OFF : MST_OP_ON });
 }
 
 /* The next mark of the options, if its time is not after the stamp `until`; NULL: there is none. */
@@ -88,15 +111,36 @@ static int set_timed(struct tracee *t, const struct timed_mark *mark)
 	return mst_writer_mark(t->writer, mark->ns, MST_NONE, mark->name);
 }
 
+/* A marker of the process's first thread, or of none. */
+static int set_phase(struct tracee *t, uint8_t op, uint64_t ns)
+{
+	const struct consumer *first = t->consumers;
+	uint32_t thread;
+	int err = 0;
+
+	if (first->ring && first->use)
+		thread = first->thread;
+	else
+		err = mst_writer_thread(t->writer, &(struct mst_thread){ 0 }, &thread);
+	if (err)
+		return err;
+	mst_writer_at(t->writer, ns, thread);
+	t->at_thread = MST_NONE;
+	tracee_note_phase(t, op);
+	return mst_writer_marker(t->writer, op, 0, 0);
+}
+
 static int set_asked(struct tracee *t, const struct clock *clock)
 {
 	struct asked_marks *const all = &t->asked;
 	const struct asked mark = all->items[0];
 	const uint64_t ns = clock_ns(clock, mark.stamp);
+	const uint64_t since_start = ns > t->start_ns ? ns - t->start_ns : 0;
 	int err;
 
 	memmove(all->items, all->items + 1, --all->n * sizeof(*all->items));
-	err = mst_writer_mark(t->writer, ns > t->start_ns ? ns - t->start_ns : 0, MST_NONE, mark.name);
+	err = mark.op ? set_phase(t, mark.op, since_start)
+		      : mst_writer_mark(t->writer, since_start, MST_NONE, mark.name);
 	free((char *)mark.name);
 	return err;
 }

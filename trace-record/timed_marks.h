@@ -14,10 +14,11 @@ struct timed_marks {
 	uint32_t n, set;                /* set <= n: those that are in the trace */
 };
 
-/* A mark that was asked for while the program ran; it lies behind the events with that stamp. */
+/* What was asked for while the program ran; it lies behind the events with that stamp. */
 struct asked {
 	uint64_t stamp;
-	const char *name;
+	uint8_t op;       /* MST_OP_OFF or MST_OP_ON: a marker; 0: a mark */
+	const char *name; /* of the mark */
 };
 
 #define ASKED_MOST 1024u

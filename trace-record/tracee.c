@@ -158,6 +158,8 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->counts.ringless = t->counts.ringless_before = 0; /* the child has its own segment */
 	t->mapped = parent->mapped;
 	t->exited = parent->exited;
+	t->off = parent->off;
+	t->was_off = parent->was_off;
 	t->instructions = parent->instructions;
 	if (parent->pages)
 		t->pages = page_state_copy(parent->pages);

@@ -80,6 +80,12 @@ void tracee_set_marks(struct tracee *tracee, const struct timed_mark *marks, uin
 struct asked;
 bool tracee_ask(struct tracee *tracee, const struct asked *asked);
 
+/* Switches recording on or off, between the events stamped before and after. False as above; then nothing has changed. */
+bool tracee_switch(struct tracee *tracee, struct shm_family *family, bool on, uint64_t stamp);
+
+/* The parent of a forked child may have been switched between the fork and the child's beginning. */
+void tracee_settle_phase(struct tracee *child);
+
 /* The process's id here, by which its threads' names are looked up, and its file, whose name its first thread begins with. */
 void tracee_set_process(struct tracee *tracee, pid_t pid, const char *exe);
 

@@ -75,6 +75,7 @@ struct tracee {
 	uint64_t mapped;           /* bytes, by the program's own mmap */
 	uint64_t stranded;         /* blocks without an address, from before a fork */
 	uint64_t instructions;     /* executed by the process so far, where they are counted */
+	bool off, was_off;         /* blocks that come are not recorded now; or were not at some time */
 	bool exited;               /* the exit handlers are done */
 	struct timed_marks timed_marks;
 	struct asked_marks asked;
@@ -141,6 +142,9 @@ int tracee_name_thread(struct tracee *tracee, struct consumer *consumer, const c
 /* The thread of a consumer has given a thread, by its pthread_t, another name. The same result. */
 int tracee_rename(struct tracee *tracee, struct consumer *by, uint64_t pointer, uint64_t stamp,
 		  const char name[SHM_NAME_BYTES]);
+
+/* Follows a marker MST_OP_OFF or MST_OP_ON. */
+void tracee_note_phase(struct tracee *tracee, uint8_t op);
 
 /* Follows a marker about a mapping. */
 void tracee_note_mapping(struct tracee *tracee, const struct consumer_event *e);

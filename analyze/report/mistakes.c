@@ -19,6 +19,8 @@ struct mistakes {
 	struct mistake *items;
 	uint32_t n, room;
 	struct hash_index index; /* by type, call and block */
+	bool was_off;            /* recording was off at some time so far */
+	uint64_t before;         /* frees of unknown blocks since */
 	uint32_t again; /* the block of the last call, a marker that it was freed before; or MST_NONE */
 };
 
@@ -52,7 +54,7 @@ static bool may_be_mistake(const struct mst_kind *kind, enum mst_role role)
 	case MST_CALL:
 		break;
 	}
-	return mst_op_is_free(kind->op) || type_of_failure(kind) != MISTAKE_TYPES;
+	return kind->op == MST_OP_OFF || mst_op_is_free(kind->op) || type_of_failure(kind) != MISTAKE_TYPES;
 }
 
 /* ---- Collecting ---- */
@@ -86,6 +88,10 @@ static bool see_free(struct mistakes *m, const struct mst_kind *kinds, const str
 	const uint32_t marked = m->again;
 	m->again = MST_NONE;
 	if (block->op == MST_OP_UNKNOWN) {
+		if (m->was_off && marked == MST_NONE) {
+			m->before++;
+			return true;
+		}
 		const enum mistake_type type = marked == MST_NONE ? MISTAKE_UNKNOWN : MISTAKE_DOUBLE;
 		return count(m, type, event->kind, marked, time_ns);
 	}
@@ -111,6 +117,7 @@ static bool see_event(struct mistakes *m, const struct mst_kind *kinds, const st
 		m->again = event->old_kind;
 		return true;
 	}
+	m->was_off |= kinds[event->kind].op == MST_OP_OFF;
 	const enum mistake_type type = type_of_failure(&kinds[event->kind]);
 	return type == MISTAKE_TYPES || count(m, type, event->kind, event->old_kind, time_ns);
 }
@@ -139,6 +146,8 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	struct mst_event event;
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	for (uint32_t i = 0; i < chunk->n_tokens && chunk->initial; i++)
+		m->was_off |= kinds[chunk->tokens[i].kind].op == MST_OP_OFF;
 	if (sums_suffice(observer, reader, chunk)) {
 		m->again = MST_NONE;
 		return 0;
@@ -185,4 +194,9 @@ const struct mistake *mistakes_list(const struct mistakes *m, uint32_t *n)
 {
 	*n = m->n;
 	return m->items;
+}
+
+uint64_t mistakes_before(const struct mistakes *m)
+{
+	return m->before;
 }

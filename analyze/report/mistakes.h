@@ -38,6 +38,9 @@ void mistakes_destroy(struct mistakes *mistakes); /* NULL is allowed */
 
 struct observer *mistakes_observer(struct mistakes *mistakes);
 
+/* Frees of unknown blocks after recording was off: the blocks may have come then. */
+uint64_t mistakes_before(const struct mistakes *mistakes);
+
 /* After the replay, in the order in which they came up; *n of them. */
 const struct mistake *mistakes_list(const struct mistakes *mistakes, uint32_t *n);
 

@@ -113,6 +113,9 @@ static void write_errors(struct report *r)
 	answer_fact(r->answer, "double_frees", "freed twice", ANSWER_COUNT, counts[MISTAKE_DOUBLE]);
 	answer_fact(r->answer, "unknown_blocks", "freed, never allocated", ANSWER_COUNT,
 		    counts[MISTAKE_UNKNOWN]);
+	if (mistakes_before(r->mistakes))
+		answer_fact(r->answer, "before", "freed, from before or while off", ANSWER_COUNT,
+			    mistakes_before(r->mistakes));
 	answer_fact(r->answer, "failed", "gave nothing", ANSWER_COUNT,
 		    counts[MISTAKE_OVERFLOW] + counts[MISTAKE_INVALID] + counts[MISTAKE_FAILED]);
 	answer_fact(r->answer, "zero_sized", "asked for no bytes", ANSWER_COUNT, counts[MISTAKE_ZERO]);

@@ -214,6 +214,21 @@ static void notice_initial_state(const struct tool *tool, const struct tool_trac
 			    info->begin_ns / 1000000);
 }
 
+/* Known once the trace is read. */
+static void notice_phases(const struct tool *tool, const struct tool_trace *trace)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(trace->reader, &n);
+	bool off = false;
+	for (uint32_t i = 0; i < n; i++)
+		off |= kinds[i].op == MST_OP_OFF;
+	if (off)
+		tool_notice(
+			tool,
+			"%s: recording was off for some time; blocks that came then are not in any figure",
+			trace->name);
+}
+
 static void notice_cut_stacks(const struct tool *tool, const struct tool_trace *trace)
 {
 	uint32_t frames;
@@ -310,6 +325,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	notice_sample(tool, trace);
 	notice_initial_state(tool, trace);
 	notice_cut_stacks(tool, trace);
+	notice_phases(tool, trace);
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	struct mst_end peeked;
 	/* A replay stops before the end once all observers are satisfied. */

@@ -243,6 +243,144 @@ class Tests:
         program.end()
         assert self.live("t.zst") == 10008
 
+    # ---- on and off ----
+
+    def errors(self, trace):
+        section = json.loads(self.run("report", "-q", "--format=json", "errors", trace))["sections"]["errors"]
+        return section.get("before", 0), section["unknown_blocks"], section["double_frees"], section["mismatches"]
+
+    def phases(self, trace):
+        return [e["operation"] for e in self.events(trace) if e["operation"] in ("on", "off", "fork")]
+
+    def switched(self, switch):
+        """Three phases: on from the beginning, off, on. Both ways to switch are the same to the trace."""
+        program = self.start()
+        program.do("alloc 10 1000")
+        switch(program, "off")
+        program.do("alloc 20 100", "oldest 5", "free 2", "realloc 5000")
+        switch(program, "on")
+        program.do("alloc 1 7", "free 10", "oldest 3", "realloc 77")
+        program.end()
+        # 8 + 10 * 1000; off: the oldest 5 are 8 and 4 * 1000; on: 7 comes and goes; 9 unknown go; 3 * 1000 go; a block
+        # of 100 becomes one of 77.
+        assert self.phases("t.zst") == ["off", "on"]
+        assert self.live("t.zst") == 3077, self.live("t.zst")
+        assert self.errors("t.zst") == (10, 0, 0, 0), self.errors("t.zst")
+        assert self.build.stat(os.path.join(self.folder, "t.zst"))["lost"] == 0
+        self.run("report", "t.zst")
+        assert "recording was off for some time" in self.said and "never seen" not in self.said, self.said
+
+    def request(self, program, word):
+        self.run("msrec", word, program.pid)
+
+    def test_switched_from_outside(self):
+        self.switched(self.request)
+
+    def test_switched_from_inside(self):
+        self.switched(lambda program, word: program.do(word))
+
+    def test_switched_twice(self):
+        """Again what it is already: nothing changes."""
+        program = self.start()
+        for words in ("on", "on", "off", "off", "on"):
+            program.do(words)
+            self.request(program, words)
+        program.do("alloc 1 100")
+        program.end()
+        assert self.phases("t.zst") == ["off", "on"] and self.live("t.zst") == 108
+
+    def test_dormant(self):
+        """Nothing is recorded before; what came before is known as that, not as an error."""
+        for switch in (self.request, lambda program, word: program.do(word)):
+            program = self.start("--dormant")
+            assert f"{program.pid} dormant" in self.run("msrec", "status", program.pid)
+            program.do("alloc 10 1000", "free 5", "realloc 2000")
+            switch(program, "on")
+            assert f"{program.pid} on" in self.run("msrec", "status", program.pid)
+            program.do("alloc 4 50", "free 3", "oldest 2", "free 1", "realloc 3000", "alloc 1 11")
+            program.end()
+            calls = [e for e in self.events("t.zst") if e["operation"] not in ("off", "on", "start", "exit")]
+            assert self.phases("t.zst") == ["off", "on"] and len(calls) <= 12, calls
+            assert self.live("t.zst") == 3011, self.live("t.zst")
+            assert self.errors("t.zst") == (3, 0, 0, 0), self.errors("t.zst")
+
+    def test_dormant_to_the_end(self):
+        program = self.start("--dormant")
+        program.do("alloc 10 1000", "free 5")
+        program.end()
+        assert [e["operation"] for e in self.events("t.zst")] == ["start", "off", "exit"]
+
+    def test_off_in_parts(self):
+        """Files of a rotation, and forked children, know that recording is off or was."""
+        program = self.start("--dormant")
+        program.do("alloc 10 1000")
+        self.request(program, "on")
+        program.do("alloc 10 100")
+        self.run("msrec", "rotate", program.pid)
+        program.do("oldest 1")
+        self.request(program, "off")
+        self.run("msrec", "rotate", program.pid)
+        program.do("oldest 1", "free 2", "alloc 1 1")
+        program.do("fork", "free 1")
+        assert until(lambda: len(self.run("msrec", "status", program.msrec).splitlines()) == 2)
+        child = Program.children(program.pid)[0]
+        self.request(program, "off")
+        self.run("msrec", "on", child)
+        program.do("oldest 1", "alloc 1 5")
+        program.end()
+        assert [self.errors(name) for name in ("t.zst.2", "t.zst.3")] == [(1, 0, 0, 0), (0, 0, 0, 0)]
+        assert [self.live(name) for name in ("t.zst", "t.zst.2", "t.zst.3")] == [1000, 1000, 800]
+        name = [name for name in os.listdir(self.folder) if f".{child}." in name][0]
+        assert self.errors(name) == (1, 0, 0, 0) and self.live(name) == 805, (self.errors(name), self.live(name))
+
+    def test_switched_family(self):
+        """msrec's own id: all processes, and those to come."""
+        program = self.start("--dormant")
+        program.do("fork")
+        self.run("msrec", "on", program.msrec)
+        program.do("alloc 3 100")
+        child = Program.children(program.pid)[0]
+        assert all(" on " in line for line in self.run("msrec", "status", program.msrec).splitlines())
+        program.end()
+        name = [name for name in os.listdir(self.folder) if f".{child}." in name][0]
+        assert self.live(name) == 300
+
+    def test_switched_threads(self):
+        """Threads allocate, resize and free each other's blocks while recording is switched: the trace has no block
+        twice, no loss, no mistake, and at the end only what the program left."""
+        for options in ((), ("--dormant",), ("--usable=yes",), ("--free-stacks",), ("--sample=4k",)):
+            program = self.start(*options)
+            program.do("threads 4")
+            for _ in range(40):
+                self.request(program, "on")
+                self.request(program, "off")
+            self.request(program, "on")
+            program.end()
+            stat = self.build.stat(os.path.join(self.folder, "t.zst"))
+            before, *mistakes = self.errors("t.zst")
+            assert stat["lost"] == 0 and stat["implied_frees"] == 0, (options, stat)
+            assert mistakes == [0, 0, 0] and before > 0, (options, before, mistakes)
+            assert len(self.phases("t.zst")) == 80 + ("--dormant" in options) - (() == options) * 0, options
+            live, came = {}, 0
+            for e in self.events("t.zst"):
+                if e["type"] == "alloc":
+                    live[e["block"]] = e["size"]
+                    came += 1
+                elif e["type"] == "free" and e.get("old_block") is not None:
+                    live.pop(e["old_block"], None)
+            assert came > 1000, (options, came)
+
+    def test_dormant_refused(self):
+        for options in (["--pages"], ["--mmap"], ["--engine=valgrind"], ["--check=errors==0"]):
+            self.run("msrec", "--dormant", *options, "true", status=125)
+            assert "--dormant is not for" in self.said, self.said
+        program = self.start("--mmap")
+        self.run("msrec", "off", program.pid, status=1)
+        assert "cannot be switched" in self.said, self.said
+        program.do("off", "alloc 1 100")
+        program.end()
+        assert self.phases("t.zst") == [] and self.live("t.zst") == 108
+
     def test_files(self):
         """Nothing is left behind."""
         program = self.start()

@@ -68,6 +68,10 @@ static void obey(const char *word, int a, int b)
 			pthread_create(&threads[n_threads], NULL, work, (void *)(size_t)(n_threads + 1));
 			n_threads++;
 		}
+	else if (strcmp(word, "on") == 0)
+		msrec_on();
+	else if (strcmp(word, "off") == 0)
+		msrec_off();
 	else if (strcmp(word, "fork") == 0) {
 		const pid_t child = fork();
 

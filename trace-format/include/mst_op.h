@@ -73,6 +73,10 @@ enum mst_op {
 	/* A marker: the next free is of a block that was freed before. */
 	MST_OP_FREED_BEFORE = 57,
 
+	/* Markers: what is recorded from here on. */
+	MST_OP_OFF = 58, /* no block that is allocated; frees of recorded blocks are */
+	MST_OP_ON = 59,  /* all; a free of an unknown block may be of one that came while recording was off */
+
 	MST_OP_COUNT = 64 /* numbers at or above this are invalid */
 };
 

@@ -8,6 +8,12 @@
  * A mark stands exactly between what the calling thread allocated and freed before and after it. The name is copied, up to
  * 255 bytes of it; several marks may have one name. It may be made in any thread and in signal handlers, and never allocates.
  *
+ *     msrec_on()                              from here on, blocks that are allocated are recorded.
+ *     msrec_off()                             from here on they are not; frees of recorded blocks still are.
+ *
+ * These switch the recording of the whole process, as `msrec on PID` and `msrec off PID` do; `msrec --dormant` begins
+ * without recording. They may be called in any thread, and twice. Where a recording cannot be switched they do nothing.
+ *
  * msrec sees malloc and its like, but not how a pool, an arena or a garbage collector divides the memory. Each request records
  * a custom block with the stack at that point. In Massif's files such blocks appear as after Valgrind's requests of the
  * same names:
@@ -46,6 +52,8 @@ void msrec_malloclike(const void *block, size_t size);
 void msrec_freelike(const void *block);
 void msrec_resizeinplace(const void *block, size_t size);
 void msrec_mark(const char *name);
+void msrec_on(void);
+void msrec_off(void);
 #ifdef __cplusplus
 }
 #endif
@@ -85,8 +93,13 @@ void msrec_mark(const char *name);
 		MSREC_CALL_(msrec_mark, (msrec_name_));                                                      \
 	}))
 
+#define msrec_on() (__extension__({ MSREC_CALL_(msrec_on, ()); }))
+#define msrec_off() (__extension__({ MSREC_CALL_(msrec_off, ()); }))
+
 #else
 #define msrec_mark(name) ((void)(name))
+#define msrec_on() ((void)0)
+#define msrec_off() ((void)0)
 #define MSREC_CALL_(name, arguments)                                                                         \
 	do {                                                                                                 \
 		(void)msrec_block_;                                                                          \

@@ -33,11 +33,25 @@ EXPORT void msrec_resizeinplace(const void *block, size_t size)
 		recorder_resizelike(block, size, CALLER_REGS());
 }
 
-/* The header's macro of that name is for programs. */
+/* The header's macros of these names are for programs. */
 #undef msrec_mark
+#undef msrec_on
+#undef msrec_off
 
 EXPORT void msrec_mark(const char *name)
 {
 	if (next_ready || next_resolve())
 		recorder_named_mark(name ? name : "");
+}
+
+EXPORT void msrec_on(void)
+{
+	if (next_ready || next_resolve())
+		recorder_switch(true);
+}
+
+EXPORT void msrec_off(void)
+{
+	if (next_ready || next_resolve())
+		recorder_switch(false);
 }

@@ -98,6 +98,25 @@ static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *r
 	return p;
 }
 
+/*
+ * While recording is off: the block goes, if it was recorded, and what comes is not. A dormant process has no recorded
+ * blocks.
+ */
+static void *realloc_quietly(void *old, size_t size, const struct unwind_regs *regs)
+{
+	const bool goes = old && !phase_is_dormant() && (!sample_on || sample_take(sample_key(old)));
+	void *p;
+
+	if (goes)
+		recorder_moving(old);
+	p = next.realloc(old, size);
+	if (goes && (p || size == 0))
+		recorder_alloc(&(struct call){ .op = MST_OP_REALLOC_FREE, .old = old, .size = size }, regs);
+	else if (goes && sample_on)
+		sample_put(sample_key(old));
+	return p;
+}
+
 /* realloc() for the caller that `regs` are of. */
 static inline __attribute__((always_inline)) void *realloc_for(void *old, size_t size,
 							       const struct unwind_regs *regs)
@@ -109,6 +128,8 @@ static inline __attribute__((always_inline)) void *realloc_for(void *old, size_t
 		return old ? NULL : next_arena_alloc(size, 16);
 	if (next_arena_owns(old))
 		return realloc_from_arena(old, size, regs);
+	if (phase_is_quiet())
+		return realloc_quietly(old, size, regs);
 	if (sample_on)
 		return realloc_sampled(old, size, regs);
 	if (old)
@@ -183,7 +204,9 @@ void interpose_free(void *p)
 
 void interpose_delete(enum mst_op op, void *p, size_t size)
 {
-	if (p && !next_arena_owns(p) && !next_ending && free_plain(op, p, size))
+	if (phase_is_dormant() && !next_arena_owns(p) && !next_ending)
+		next.free(p);
+	else if (p && !next_arena_owns(p) && !next_ending && free_plain(op, p, size))
 		next.free(p);
 	else if (freeing(&(struct call){ .op = op, .result = p, .size = size }, CALLER_REGS()))
 		next.free(p);

@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) void *new_plain(enum mst_op op, siz
 {
 	void *const p = the_process.options.plain ? next.malloc(size ? size : 1) : NULL;
 
-	if (p)
+	if (p && !phase_is_quiet())
 		recorder_block(op, p, size, regs);
 	return p;
 }
@@ -122,6 +122,9 @@ static inline __attribute__((always_inline)) void *new_plain(enum mst_op op, siz
 		bool outermost;                                                                              \
                                                                                                              \
 		THROWS_THROUGH();                                                                            \
+		/* Recording may be switched on before the inner malloc. */                                  \
+		if (!p && known->plain && phase_is_quiet())                                                  \
+			p = plain_new(size, align_);                                                         \
 		if (p)                                                                                       \
 			return p;                                                                            \
 		unsampled = thread_unsampled(size ? size : 1);                                               \

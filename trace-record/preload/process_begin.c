@@ -148,8 +148,10 @@ static bool open_process(struct process *p, uint32_t parent)
 {
 	const bool forked = parent != SHM_NO_SEGMENT;
 	const uint32_t fork = forked ? forget_threads(p) : 0;
+	const uint32_t phase = forked ? atomic_load(&p->segment->phase) : SHM_UNSET;
 	struct shm_segment *segment;
 
+	process_unset_phase();
 	if (!segments_map(p) || leave_to_valgrind(p->family) || (!forked && leave_out(p)) ||
 	    (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
 		return false;
@@ -164,6 +166,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->outer_pid = os_outer_pid();
 	segment->parent = parent;
 	segment->parent_fork = fork;
+	atomic_store(&segment->phase, phase ? phase : atomic_load(&p->family->phase));
 	if (forked)
 		place_threads(p);
 	p->forks.stale_locks |= forked && (p->forks.threaded || p->threaded);
@@ -177,6 +180,7 @@ static bool open_process(struct process *p, uint32_t parent)
 			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
 	segment->patched = entries_patch(p->family);
 	atomic_store(&p->family->states[p->segment_number], SHM_SEGMENT_LIVE);
+	atomic_store(&process_phase, &segment->phase);
 	doorbell_ring(p->family);
 	return true;
 }

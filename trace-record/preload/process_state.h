@@ -72,10 +72,16 @@ struct wiped {
 
 extern HIDDEN struct process the_process;
 extern HIDDEN struct wiped *_Atomic process_wiped; /* set once */
-extern HIDDEN _Atomic bool process_off;            /* recording has ended for good in this process */
+/* What is recorded (enum shm_phase): in the process's segment, or elsewhere while it has none. */
+extern HIDDEN _Atomic uint32_t *_Atomic process_phase;
+
+extern HIDDEN _Atomic bool process_off; /* recording has ended for good in this process */
 
 extern HIDDEN _Atomic bool
 	process_skipped; /* with all that the process executes, which will not find the recorder */
+
+/* Before the segment that says the phase may be unmapped. */
+void process_unset_phase(void);
 
 /* Ends recording for good, because msrec reads no more. The program runs on at its own speed. */
 void process_give_up(void);
@@ -86,6 +92,24 @@ static inline struct process *process_now(void)
 	struct wiped *page = atomic_load_explicit(&process_wiped, memory_order_acquire);
 
 	return page ? atomic_load_explicit(&page->process, memory_order_acquire) : NULL;
+}
+
+static inline uint32_t phase_now(void)
+{
+	return atomic_load_explicit(atomic_load_explicit(&process_phase, memory_order_relaxed),
+				    memory_order_relaxed);
+}
+
+/* Whether blocks that come are not recorded. */
+static inline bool phase_is_quiet(void)
+{
+	return __builtin_expect(phase_now() >= SHM_OFF, 0);
+}
+
+/* Whether frees are not recorded, either. */
+static inline bool phase_is_dormant(void)
+{
+	return __builtin_expect(phase_now() == SHM_DORMANT, 0);
 }
 
 static inline uint64_t stamp_now(void)

@@ -156,7 +156,8 @@ static __attribute__((noinline)) void emit_sampled(struct thread *t, const struc
 static inline __attribute__((always_inline)) void record_alloc(const struct call *call, size_t usable,
 							       const struct unwind_regs *regs)
 {
-	struct thread *t = innermost_or_lose();
+	/* What a realloc took is seen to the end. */
+	struct thread *t = !call->old && phase_is_quiet() ? NULL : innermost_or_lose();
 	uint8_t inside;
 
 	if (!t)
@@ -239,7 +240,7 @@ void recorder_moving(const void *old)
 
 static void release(const struct call *call, const struct unwind_regs *regs)
 {
-	struct thread *t = innermost_or_lose();
+	struct thread *t = phase_is_dormant() ? NULL : innermost_or_lose();
 	uint8_t inside;
 
 	if (!t || (t->inside >= IN_NEW && call->result == t->cxx.deleting))
@@ -271,7 +272,7 @@ void recorder_resizelike(const void *p, size_t size, const struct unwind_regs *r
 {
 	struct call call = { .op = MST_OP_RESIZEINPLACE, .result = p, .size = size };
 
-	if (sample_on) {
+	if (sample_on || phase_is_quiet()) {
 		recorder_freelike(p, regs);
 		call.op = MST_OP_MALLOCLIKE;
 	}
@@ -280,7 +281,7 @@ void recorder_resizelike(const void *p, size_t size, const struct unwind_regs *r
 
 void recorder_null_free(void)
 {
-	struct thread *t = innermost_thread();
+	struct thread *t = phase_is_quiet() ? NULL : innermost_thread();
 	_Atomic uint64_t *n;
 
 	if (!t || t->inside != OUTSIDE)
@@ -293,7 +294,7 @@ void recorder_null_free(void)
 
 bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 {
-	struct thread *t = innermost_or_lose();
+	struct thread *t = phase_is_quiet() ? NULL : innermost_or_lose();
 
 	if (!t || t->inside != OUTSIDE)
 		return false;
@@ -331,7 +332,7 @@ bool recorder_delete_enter(const struct call *call, const struct unwind_regs *re
 	const void *const p = call->result;
 	struct thread *t;
 
-	if (sample_on && !sample_may_hold(sample_key(p)))
+	if (phase_is_dormant() || (sample_on && !sample_may_hold(sample_key(p))))
 		return false;
 	t = innermost_thread();
 	/* Inside another operator the inner free is the one that is recorded. */
@@ -505,6 +506,30 @@ static uint64_t count_null_frees(const struct process *p)
 	return sum;
 }
 
+/* Stamped, because events of other threads lie around it. False: there is no room. */
+static bool emit_phase(struct thread *t, enum mst_op op)
+{
+	t->out.stamp_due = t->out.limit = 0;
+	return emit_losses(t) && emit_value(t, (uint8_t)op, 0, 0, NULL);
+}
+
+/* The marker comes first: calls that are recorded after it, or are no longer, see the new phase. */
+void recorder_switch(bool on)
+{
+	struct thread *t = innermost_or_lose();
+	uint8_t inside;
+	uint64_t count;
+
+	if (!t || the_process.family->fixed || on != phase_is_quiet())
+		return;
+	inside = thread_begin_event(t);
+	count = emit_extras(t, 0);
+	if (emit_phase(t, on ? MST_OP_ON : MST_OP_OFF))
+		atomic_store(&the_process.segment->phase, on ? SHM_ON : SHM_OFF);
+	emit_end_extras(t, count);
+	fork_barrier_pass(t, inside);
+}
+
 void recorder_mark(enum mst_op op)
 {
 	struct thread *t = innermost_or_lose();
@@ -523,6 +548,8 @@ void recorder_mark(enum mst_op op)
 	}
 	if (!emit_losses(t) || !emit_value(t, (uint8_t)op, 0, value, NULL))
 		ring_lose(&t->out);
+	if (op == MST_OP_START && phase_is_quiet())
+		emit_phase(t, MST_OP_OFF);
 	emit_end_extras(t, count);
 	thread_end_event(t, OUTSIDE);
 }

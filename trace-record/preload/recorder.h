@@ -99,6 +99,9 @@ void recorder_mark(enum mst_op op);
 /* A mark between the calling thread's events, for which the program has a name: the first SHM_MARK_MOST bytes of it. */
 void recorder_named_mark(const char *name);
 
+/* Switches recording on or off, between the calling thread's events. Without room for that it stays as it is. */
+void recorder_switch(bool on);
+
 /* Once, when the process begins: samples stack depths between the calls, if that is wanted. */
 void recorder_start_samples(void);
 

@@ -92,6 +92,17 @@ struct shm_ring {
 	pthread_mutex_t owner; /* robust; locked by the thread for its life */
 };
 
+/* ---- phases ---- */
+
+/* What a process records. In the order in which less is recorded. */
+enum shm_phase {
+	SHM_UNSET = 0, /* it has not begun */
+	SHM_ON = 1,
+	SHM_OFF =
+		2, /* after it was on: no blocks that come, but the frees, which may be of blocks that came before */
+	SHM_DORMANT = 3, /* it was never on: neither */
+};
+
 /* ---- segments ---- */
 
 enum shm_segment_state {
@@ -115,6 +126,7 @@ struct shm_segment {
 	_Atomic uint32_t executing;  /* the process is about to be another program */
 	uint32_t patched;            /* the entries of the program's own allocator lead to the recorder */
 	uint32_t unowned;            /* its rings have no owners; they end with the process */
+	_Atomic uint32_t phase;      /* enum shm_phase; each side may change it */
 	uint64_t start;              /* stamp */
 	_Atomic uint32_t command_bytes;
 	struct shm_ring rings[SHM_RINGS];
@@ -197,8 +209,10 @@ struct shm_family {
 	uint8_t maps;         /* the program's calls of mmap and its like are recorded */
 	uint8_t pages;        /* all page calls are recorded, libc's, too */
 	uint8_t instructions; /* counts of instructions are recorded */
+	uint8_t fixed;        /* recording cannot be switched: what is followed would have gaps */
 	char children_skip[SHM_PATTERNS], children_only[SHM_PATTERNS]; /* see child_filter.h; "": none */
 	struct entry_plan entries;      /* of an allocator that is linked into the program */
+	_Atomic uint32_t phase;         /* of programs that begin; msrec writes it */
 	_Atomic uint32_t begun;         /* a program of the family has begun */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
