@@ -397,7 +397,7 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 		}
 		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
 		count_unknown(t);
-		return t->off ? 0 : mark_freed_before(t, address);
+		return t->was_off ? 0 : mark_freed_before(t, address);
 	}
 	if (take_block(t, address, &block) && customs_add_covering(&t->customs, address, block) != 0)
 		return MST_ERR_NOMEM;
