@@ -55,6 +55,8 @@ def recorders(build):
              Recorder("msrec", lambda folder, argv: [build.msrec, "-q", "-o", f"{folder}/t.%p"] + argv, "t.*"),
              Recorder("msrec --identity=no", lambda folder, argv: [build.msrec, "-q", "--identity=no", "-o",
                                                                    f"{folder}/t.%p"] + argv, "t.*"),
+             Recorder("msrec --dormant", lambda folder, argv: [build.msrec, "-q", "--dormant", "-o",
+                                                               f"{folder}/t.%p"] + argv, "t.*"),
              Recorder("msrec --sample=512k", lambda folder, argv: [build.msrec, "-q", "--sample=512k", "-o",
                                                                    f"{folder}/t.%p"] + argv, "t.*")]
     if have("heaptrack"):
