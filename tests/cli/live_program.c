@@ -35,6 +35,8 @@ static void *work(void *argument)
 	unsigned seed = (unsigned)(size_t)argument;
 
 	while (!stop) {
+		if (rand_r(&seed) % 8 == 0)
+			usleep(100);
 		void *_Atomic *slot = &slots[rand_r(&seed) % SLOTS];
 		void *p = malloc((size_t)rand_r(&seed) % 500 + 1),
 		     *old = __atomic_exchange_n((void **)slot, p, __ATOMIC_SEQ_CST);
