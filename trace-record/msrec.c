@@ -348,6 +348,11 @@ static int find_program(void)
 		free(objection);
 		return LAUNCH_FAILED;
 	}
+	if (config.plan.n > 0 && config.line.options.capture.dormant) {
+		complain("%s has an allocator linked into it, and cannot start dormant", config.path);
+		free(remark);
+		return LAUNCH_FAILED;
+	}
 	if (remark && config.line.verbosity > 0)
 		complain("%s %s", config.path, remark);
 	free(remark);

@@ -248,6 +248,39 @@ class Tests:
         assert counts["free"] <= stats["free"] <= counts["free"] + 4, (stats["free"], counts["free"])
         assert live[1] <= stats["blocks"] <= live[1] + 4 and live[0] <= stats["live"] <= live[0] + 200000, (live, stats)
 
+    # ---- switching ----
+
+    def test_switched(self):
+        """Patched functions are recorded from the start to the end."""
+        waiting = small_allocator() + r"""
+#include <unistd.h>
+int main(void)
+{
+	char byte;
+	while (read(0, &byte, 1) == 1)
+		free(malloc(100));
+	return 0;
+}
+"""
+        program = self.compile("waiting", [waiting])
+        self.record("--dormant", program, status=125)
+        assert "has an allocator linked into it, and cannot start dormant" in self.err, self.err
+        assert not self.traces()
+        with subprocess.Popen([self.build.msrec, "-o", self.path("t.%p"), program], stdin=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, env=plain_environment(), cwd=self.folder) as process:
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            said = ""
+            while "linked into it cannot be switched" not in said:
+                done = subprocess.run([self.build.msrec, "off", str(process.pid)], capture_output=True, text=True,
+                                      timeout=TIMEOUT, env=plain_environment())
+                said = done.stderr
+                assert done.returncode == 1 and ("is not recorded" in said or "cannot be switched" in said), said
+            process.stdin.write(b"xx")
+            process.stdin.close()
+        stats = self.build.stat(self.traces()[0])
+        assert process.returncode == 0 and stats["malloc"] == stats["free"] == 3, stats
+
     # ---- allocators ----
 
     def test_jemalloc(self):

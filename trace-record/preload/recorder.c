@@ -520,7 +520,7 @@ void recorder_switch(bool on)
 	uint8_t inside;
 	uint64_t count;
 
-	if (!t || the_process.family->fixed || on != phase_is_quiet())
+	if (!t || the_process.family->fixed || the_process.segment->patched || on != phase_is_quiet())
 		return;
 	inside = thread_begin_event(t);
 	count = emit_extras(t, 0);
