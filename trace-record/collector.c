@@ -187,8 +187,8 @@ static void serve(struct collector *c)
 	struct control_request request;
 	struct control_peer *peer;
 
-	for (unsigned i = 0; i < CONTROL_PEERS && control_socket_next(&s->control, s->clock.ns[1], &request, &peer);
-	     i++) {
+	for (unsigned i = 0;
+	     i < CONTROL_PEERS && control_socket_next(&s->control, s->clock.ns[1], &request, &peer); i++) {
 		control_obey(&c->processes, &request, clock_sample(&s->clock), &reply);
 		control_socket_answer(peer, &reply);
 	}

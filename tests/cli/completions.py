@@ -36,6 +36,7 @@ CASES = {
     "msrec --timer=o": "off",
     "msrec --output tr": FILE,
     "msrec a-pro": PROGRAM,
+    "msrec snapsh": "snapshot",
     "msrec -f -- a-pro": PROGRAM,
     "msrec --output out a-pro": PROGRAM,
     "msrec --output=out a-pro": PROGRAM,
