@@ -19,10 +19,15 @@ function __msrec_has_no_program
 end
 
 # Commands for running recordings come first.
-set -l requests mark on off snapshot rotate stop status
-complete -c msrec -n 'test (count (commandline -opc)) -eq 1' -f -a "$requests" -d 'A running recording'
-complete -c msrec -n "set -l words (commandline -opc); test (count \$words) -eq 2; and contains -- \$words[2] $requests" \
-    -x -a '(__fish_complete_pids)' -d 'Process'
+set -g __msrec_requests mark on off snapshot rotate stop status
+
+function __msrec_has_request
+    set -l words (commandline -opc)
+    test (count $words) -eq 2; and contains -- $words[2] $__msrec_requests
+end
+
+complete -c msrec -n 'test (count (commandline -opc)) -eq 1' -f -a "$__msrec_requests" -d 'A running recording'
+complete -c msrec -n __msrec_has_request -x -a '(__fish_complete_pids)' -d Process
 
 complete -c msrec -x -a '(__fish_complete_subcommand -- $__msrec_valued)'
 
