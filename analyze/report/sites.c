@@ -56,8 +56,9 @@ struct sites {
 	const struct mst_stack *stacks;
 	const struct mst_frame *frames;
 	const struct mst_module *modules;
-	uint32_t n_stacks, n_modules;
+	uint32_t n_stacks, n_frames, n_modules;
 	struct entry *entries;   /* by stack */
+	uint64_t *frame_hashes;  /* by frame; 0: not asked */
 	uint8_t *hidden_modules; /* by module: enum hiding */
 	uint8_t *hidden_calls;   /* by call: enum hiding */
 	uint32_t room_calls;
@@ -68,6 +69,7 @@ void sites_destroy(struct sites *s)
 	if (!s)
 		return;
 	free(s->entries);
+	free(s->frame_hashes);
 	free(s->hidden_modules);
 	free(s->hidden_calls);
 	free(s->patterns);
@@ -148,16 +150,16 @@ struct sites *sites_create(const struct mst_reader *reader, struct call_sites *c
 			   const struct sites_hidden *hidden)
 {
 	struct sites *s = calloc(1, sizeof(*s));
-	uint32_t n;
 	if (!s)
 		return NULL;
 	s->calls = calls;
 	s->stacks = mst_reader_stacks(reader, &s->n_stacks);
-	s->frames = mst_reader_frames(reader, &n);
+	s->frames = mst_reader_frames(reader, &s->n_frames);
 	s->modules = mst_reader_modules(reader, &s->n_modules);
 	s->entries = calloc(s->n_stacks + (size_t)1, sizeof(*s->entries));
+	s->frame_hashes = calloc(s->n_frames + (size_t)1, sizeof(*s->frame_hashes));
 	s->hidden_modules = calloc(s->n_modules + (size_t)1, 1);
-	if (s->entries && s->hidden_modules && prepare_patterns(s, hidden))
+	if (s->entries && s->frame_hashes && s->hidden_modules && prepare_patterns(s, hidden))
 		return s;
 	sites_destroy(s);
 	return NULL;
@@ -294,6 +296,25 @@ static uint64_t hash_more(uint64_t hash, const char *text)
 	return hash;
 }
 
+/* Of the frame's functions, innermost first, and its module. 0: no memory. */
+static uint64_t frame_hash(struct sites *s, uint32_t frame)
+{
+	uint64_t *known = &s->frame_hashes[frame], hash = FNV_BASIS;
+	uint32_t n;
+	assert(frame < s->n_frames);
+	if (*known)
+		return *known;
+	const uint32_t *calls = call_sites_of(s->calls, frame, &n);
+	if (!calls)
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		hash = hash_more(hash, call_sites_at(s->calls, calls[i])->function);
+	hash = hash_more(hash, sites_module(s, s->frames[frame].module));
+	*known = hash ? hash : 1;
+	return *known;
+}
+
+/* Pages ask for thousands of ids of stacks a hundred calls deep: a call costs one step, whatever its name. */
 uint64_t sites_id(struct sites *s, uint32_t stack)
 {
 	struct entry *entry = &s->entries[stack];
@@ -302,14 +323,11 @@ uint64_t sites_id(struct sites *s, uint32_t stack)
 	if (entry->id)
 		return entry->id;
 	for (; stack != MST_ROOT_STACK; stack = s->stacks[stack].parent) {
-		uint32_t n;
-		const uint32_t frame = s->stacks[stack].frame;
-		const uint32_t *calls = call_sites_of(s->calls, frame, &n);
-		if (!calls)
+		const uint64_t more = frame_hash(s, s->stacks[stack].frame);
+		if (!more)
 			return 0;
-		for (uint32_t i = 0; i < n; i++)
-			hash = hash_more(hash, call_sites_at(s->calls, calls[i])->function);
-		hash = hash_more(hash, sites_module(s, s->frames[frame].module));
+		hash = (hash ^ more) * FNV_PRIME;
+		hash ^= hash >> 32;
 	}
 	entry->id = hash ? hash : 1;
 	return entry->id;

@@ -67,8 +67,8 @@ t msreport peak --at=15.5s --top=3 T
 t msreport peak --at=end --by=type T
 t msreport peak --by=thread T
 t msreport leaks T
-t msreport --stack=350988 T
-t msreport --stack=35 --format=csv T
+t msreport --stack=d59ca5 T
+t msreport --stack=d5 --format=csv T
 t msreport --stack=ffffff T
 t msreport --stack=xyz T
 printf '# known\n\n  leak:^[0x12*]$\nleak:0x16\nleak:nothing\n' >known

@@ -332,11 +332,15 @@ def suggest_early(events, peak, names):
 # ---- Comparison ----
 
 def id_of(path):
-    """The hash that names a stack: its functions from the innermost outwards, each with its module, "" here."""
-    value = 0xcbf29ce484222325
+    """The hash that names a stack: of its frames' hashes from the innermost outwards. That of a frame is of its
+    function and its module, "" here."""
+    value = basis = 0xcbf29ce484222325
     for name in reversed(path):
+        frame = basis
         for byte in name.encode() + b'\0' + b'\0':
-            value = (value ^ byte) * 0x100000001b3 % 2**64
+            frame = (frame ^ byte) * 0x100000001b3 % 2**64
+        value = (value ^ frame) * 0x100000001b3 % 2**64
+        value ^= value >> 32
     return f'{value:016x}'
 
 
