@@ -29,26 +29,33 @@ bool histogram_open(struct histogram *h, struct histogram_pages *pages, unsigned
 		return false;
 	pages->items[pages->n] = (struct histogram_page){ 0 };
 	*page = ++pages->n;
+	h->used |= 1u << number / HISTOGRAM_PAGE;
 	return true;
+}
+
+/* Adds up to the largest number. Without branches, so that compilers make it a few vector instructions. */
+static void add_counts(uint32_t *restrict counts, const uint32_t *restrict more)
+{
+	for (unsigned i = 0; i < HISTOGRAM_PAGE; i++) {
+		const uint32_t sum = counts[i] + more[i];
+		counts[i] = sum < more[i] ? UINT32_MAX : sum;
+	}
 }
 
 bool histogram_merge(struct histogram *h, struct histogram_pages *pages, const struct histogram *from,
 		     const struct histogram_pages *from_pages)
 {
-	for (unsigned page = 0; page < HISTOGRAM_PAGES; page++) {
-		if (from->pages[page] == 0)
-			continue;
+	for (uint32_t left = from->used; left; left &= left - 1) {
+		const unsigned page = (unsigned)__builtin_ctz(left);
 		const uint32_t *more = from_pages->items[from->pages[page] - 1].counts;
 		const bool first = h->pages[page] == 0;
 		if (!histogram_open(h, pages, page * HISTOGRAM_PAGE))
 			return false;
 		uint32_t *counts = pages->items[h->pages[page] - 1].counts;
-		if (first) {
+		if (first)
 			memcpy(counts, more, sizeof(pages->items->counts));
-			continue;
-		}
-		for (unsigned i = 0; i < HISTOGRAM_PAGE; i++)
-			counts[i] = counts[i] > UINT32_MAX - more[i] ? UINT32_MAX : counts[i] + more[i];
+		else
+			add_counts(counts, more);
 	}
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How often values of any size occurred, in classes of which four double the value: class k holds the values from
- * histogram_from(k) to below histogram_from(k + 1). Values below 8 have classes of their own. A histogram takes 64 bytes,
+ * histogram_from(k) to below histogram_from(k + 1). Values below 8 have classes of their own. A histogram takes 68 bytes,
  * and 64 more for each four octaves in which it has values.
  */
 #ifndef ANALYZE_HISTOGRAM_H
@@ -29,6 +29,7 @@ void histogram_pages_finish(struct histogram_pages *pages);
 /* Zero-initialised is empty. */
 struct histogram {
 	uint32_t pages[HISTOGRAM_PAGES]; /* a page's number + 1; 0: no values */
+	uint32_t used;                   /* bit k: there is page k */
 };
 
 static inline unsigned histogram_class(uint64_t value)
