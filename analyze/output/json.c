@@ -15,9 +15,23 @@ static void write_character(struct out *out, const char *s, unsigned n)
 		out_write(out, s, n);
 }
 
+/* How many of the next characters are written as they are. The end of a text is none of them. */
+static size_t plain_run(const char *text)
+{
+	size_t n = 0;
+	while (text[n] >= 0x20 && text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 void json_part(struct out *out, const char *text)
 {
-	while (*text) {
+	for (;;) {
+		const size_t run = plain_run(text);
+		out_write(out, text, run);
+		text += run;
+		if (*text == 0)
+			return;
 		const unsigned n = utf8_length(text);
 		write_character(out, text, n);
 		text += n ? n : 1;
