@@ -9,7 +9,11 @@
 
 #include "array.h"
 
-enum { LENGTH_SIZE = 4, NUMBER_SIZE = 10 };
+enum {
+	LENGTH_SIZE = 4,
+	NUMBER_SIZE = 10,
+	LEVEL = 4, /* half the time of zlib's default, 7 to 12 % more bytes */
+};
 
 void columns_finish(struct columns *c)
 {
@@ -70,8 +74,7 @@ uint8_t *columns_deflate(const struct columns *c, size_t *size)
 {
 	uLongf room = compressBound((uLong)c->n);
 	uint8_t *bytes = malloc(room + 1);
-	if (!bytes || c->failed ||
-	    compress2(bytes, &room, c->bytes, (uLong)c->n, Z_DEFAULT_COMPRESSION) != Z_OK) {
+	if (!bytes || c->failed || compress2(bytes, &room, c->bytes, (uLong)c->n, LEVEL) != Z_OK) {
 		free(bytes);
 		return NULL;
 	}

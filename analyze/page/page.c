@@ -14,7 +14,7 @@
 
 enum {
 	PAIRS_MOST = 400000,
-	ROWS_MOST = 500,
+	ROWS_MOST = 200,
 	JSON_SHRINKS = 3, /* at least to so small a part, so that small ones needn't be tried */
 	ROWS_LEAST = 5,
 };
