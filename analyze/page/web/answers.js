@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // msreport's answers as tables: leaks and churn, with what the range adds to them.
-import { callColumn, figure, shareBar, shareColumn, verdictTag, view } from "./cells.js";
+import { callColumn, figure, leftOut, shareBar, shareColumn, verdictTag, view } from "./cells.js";
 import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
 import { nodesOfId, nodesOfSite } from "./groups.js";
@@ -51,7 +51,7 @@ export function answerView({
 					? `Columns “in the range” are of ${rangeText(model, now)}; all others of the whole run.`
 					: "",
 			);
-			fill(status, shownOf(kept.length, list.length, noun), rest(model));
+			fill(status, list.length ? [shownOf(kept.length, list.length, noun), rest(model)] : "");
 		}
 		return { element, update };
 	};
@@ -221,9 +221,9 @@ export const churn = answerView({
 	},
 	columns: (model) => [
 		callColumn("Site"),
-		lifeColumn(model),
 		figure("calls", "Calls", count, (row) => row.calls),
 		shareColumn({ width: 6.5, fixed: true }),
+		lifeColumn(model),
 		figure("bytes", "Allocated", bytes, (row) => row.bytes),
 		figure("temporary", "Temporary", count, (row) => row.temporary),
 		{
@@ -252,4 +252,5 @@ export const churn = answerView({
 			width: 7.5,
 		}),
 	],
+	rest: leftOut("churn", "busiest"),
 });

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { callName, callText } from "./names.js";
 import { cutFunction } from "./text.js";
-import { METRICS, share } from "./units.js";
+import { count, METRICS, share } from "./units.js";
 
 export function verdictTag(verdict) {
 	return verdict && verdict !== "not judged"
@@ -40,6 +40,14 @@ export function shareColumn(more) {
 		value: (row) => row.share,
 		cell: (row) => shareBar(row.share, 1),
 		...more,
+	};
+}
+
+// What a table of msreport's lacks, because the page has the first rows of long ones alone.
+export function leftOut(section, table) {
+	return (model) => {
+		const left = model.meta.report.sections[section]?.left_out?.[table] ?? 0;
+		return left > 0 ? `; ${count(left)} smaller ones are left out (msreport --top).` : ".";
 	};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What reallocs copied: sites whose blocks grow step by step.
 import { answerView } from "./answers.js";
-import { callColumn, figure } from "./cells.js";
+import { callColumn, figure, leftOut } from "./cells.js";
 import { nodesOfSite } from "./groups.js";
 import { bytes, count } from "./units.js";
 
@@ -36,4 +36,5 @@ export const reallocs = answerView({
 			hint: "of the longest chain, on average",
 		}),
 	],
+	rest: leftOut("churn", "reallocs"),
 });
