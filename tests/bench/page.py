@@ -8,9 +8,9 @@
 `made` are CPU seconds of msreport --html, and how many times those of its full text; `paint` and `drawn` are
 milliseconds from the navigation to the first paint and to the whole page, medians of five. An interaction lasts from
 the event to the end of the frame that shows it. Its CPU is that of the page's main thread: on a busy machine that
-counts. A yardstick, a loop of fixed work, says how fast the machine was meanwhile. 95 % of all interactions of all
-kinds don't take longer than said. Memory is that of the scripts' heap and the private memory of the tab's process,
-after all interactions and a garbage collection.
+counts. Script, style and layout are means of it. A yardstick, a loop of fixed work, says how fast the machine was
+meanwhile. 95 % of all interactions of all kinds don't take longer than said. Memory is that of the scripts' heap and
+the private memory of the tab's process, after all interactions and a garbage collection.
 
 --gui records the same programs with heaptrack, too, and says how long heaptrack_gui loads that and what it takes.
 --events adds the page of a long trace, which is made as in days.py. Programs are those of workloads.py and
@@ -32,11 +32,13 @@ import viewer                                             # noqa: E402
 import workloads                                          # noqa: E402
 from browser import Browser, why_not                      # noqa: E402
 from days import MILLION, MODEL, Run, generate            # noqa: E402
-from harness import Build, Scratch                        # noqa: E402
+from harness import Build, Scratch, until               # noqa: E402
 
 MIB = 1 << 20
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "libraries", "functions",
             "lines", "errors", "rss")
+TASKS = "TaskDuration"
+PARTS = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration")     # of it
 LATER = 300     # ms until a page has done what follows behind a frame
 
 with open(os.path.join(HERE, "page_steps.js"), encoding="utf-8") as script:
@@ -71,6 +73,8 @@ def private_memory(browser):
 def opened(browser, page):
     """Milliseconds until the first paint, and until all is drawn."""
     browser.open(page)
+    paint = "return performance.getEntriesByName('first-contentful-paint').length"
+    until(lambda: browser.settle() or browser.run(paint), 10)       # told behind the frame
     return browser.run("""return [performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
         performance.getEntriesByName("drawn")[0].startTime];""")
 
@@ -81,29 +85,35 @@ class Kind:
 
     def __init__(self, browser, name, steps):
         self.browser, self.name = browser, name
-        self.wall, self.cpu = [], []
+        self.wall, self.cpu, self.parts = [], [], dict.fromkeys(PARTS, 0)
         self.later("begin", name)
         begin = self.busy()
         for i in range(steps):
             self.later("again", name)
-            before = self.busy()
+            before = self.worked()
             self.wall.append(self.later("step", name, i))
-            self.cpu.append(self.busy() - before)
+            after = self.worked()
+            self.cpu.append(after[TASKS] - before[TASKS])
+            for part in PARTS:
+                self.parts[part] += (after[part] - before[part]) / steps
         browser.driver.execute_async_script(f"setTimeout(arguments[0], {LATER})")
         self.all = (self.busy() - begin) / steps
 
     def later(self, function, *values):
         return self.browser.driver.execute_async_script(f"interactions.{function}(...arguments)", *values)
 
-    def busy(self):
-        """Milliseconds that the main thread worked so far."""
+    def worked(self):
+        """Milliseconds of the main thread so far, by what it did."""
         metrics = self.browser.command("Performance.getMetrics")["metrics"]
-        return 1000 * next(each["value"] for each in metrics if each["name"] == "TaskDuration")
+        return {each["name"]: 1000 * each["value"] for each in metrics if each["name"] in (TASKS, *PARTS)}
+
+    def busy(self):
+        return self.worked()[TASKS]
 
     def row(self):
         figures = [f(values) for values in (self.wall, self.cpu)
                    for f in (statistics.median, lambda v: quantile(v, 0.95), max)]
-        return "| " + " | ".join([self.name, *(f"{n:.0f}" for n in (*figures, self.all))]) + " |"
+        return "| " + " | ".join([self.name, *(f"{n:.0f}" for n in (*figures, *self.parts.values(), self.all))]) + " |"
 
 
 def yardstick(kind):
@@ -150,8 +160,9 @@ class Page:
 
     def table(self):
         return [f"\n{self.name}, by interaction, ms; the yardstick took {self.yardstick:.0f} ms:\n",
-                "| interaction | median | 95 % | most | CPU, median | 95 % | most | with what follows |",
-                "|---|" + "--:|" * 7, *(kind.row() for kind in self.kinds)]
+                "| interaction | median | 95 % | most | CPU, median | 95 % | most | script | style | layout | "
+                "with what follows |",
+                "|---|" + "--:|" * 10, *(kind.row() for kind in self.kinds)]
 
 
 def gui_row(workload, folder):

@@ -35,6 +35,11 @@ function interactions() {
 			b = a + 1 + random(borders - a);
 		state.set({ from: a, until: b }, { history: "replace" });
 	};
+	const type = (text) => {
+		const input = find(".find input");
+		input.value = text;
+		input.dispatchEvent(new Event("input"));
+	};
 	const whole = () =>
 		state.set({
 			from: 0,
@@ -45,7 +50,13 @@ function interactions() {
 			inverted: false,
 			fold: true,
 			metric: "peak",
+			by: "sites",
+			sort: "",
 		});
+	const stacks = () => {
+		find("#tab-table").click();
+		state.set({ by: "stacks" });
+	};
 	const kinds = {
 		brush: ranges,
 		"brush, kept": { before: () => state.set({ metric: "kept" }), act: ranges },
@@ -59,11 +70,7 @@ function interactions() {
 		fold: () => state.set({ fold: !state.get().fold }),
 		hide: (i) => state.set({ hidden: i % 2 ? [] : [model.functionOf(random(model.frameCount))] }),
 		colour: (i) => state.set({ colour: ["module", "thread", "lifetime"][i % 3] }),
-		search: (i) => {
-			const input = find(".find input");
-			input.value = names[i % names.length];
-			input.dispatchEvent(new Event("input"));
-		},
+		search: (i) => type(names[i % names.length]),
 		zoom: () => {
 			const box = canvas().getBoundingClientRect();
 			canvas().dispatchEvent(
@@ -84,6 +91,21 @@ function interactions() {
 			);
 		},
 		select: () => state.set({ selected: random(model.nodeCount) }),
+		"sort a table": {
+			before: stacks,
+			act: (i) => {
+				const headings = document.querySelectorAll("#panel thead button");
+				headings[i % headings.length].click();
+			},
+		},
+		"filter a table": {
+			before: stacks,
+			act: (i) => type(names[i % names.length]),
+		},
+		"metric of a table": {
+			before: stacks,
+			act: (i) => state.set({ metric: metrics[i % metrics.length] }),
+		},
 	};
 	for (const tab of document.querySelectorAll("[role=tab]")) {
 		if (tab.id === "tab-flame") continue;
