@@ -260,8 +260,10 @@ static int answer_all(const struct report_command *command, const struct tool_tr
 	pass.settings.heap_admin = 0;
 	r->symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
 	r->calls = r->symbolizer ? call_sites_create(r->symbolizer) : NULL;
-	if (page)
+	if (page) {
 		page_run_read(page, trace);
+		r->needs = needs_of(command, trace, extent, page); /* less, if blocks cannot be told apart */
+	}
 	if (r->calls && add_observers(&pass, r))
 		status = answer_questions(command, trace, &pass, r);
 	else
