@@ -114,6 +114,12 @@ static bool is_taken(const void *files, const char *path)
 	return lstat(path, &st) == 0 && !is_old(files, path);
 }
 
+/* Tells readers that the file still grows, until all descriptors of it are closed. Where no locks are, it does not. */
+static void show_writing(int fd)
+{
+	fcntl(fd, F_OFD_SETLK, &(struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET });
+}
+
 int file_set_create(struct file_set *files, const char *path)
 {
 	int fd;
@@ -121,6 +127,8 @@ int file_set_create(struct file_set *files, const char *path)
 	if (is_old(files, path))
 		unlink(path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		show_writing(fd);
 	if (fd >= 0 && files->overwrite)
 		note(files, path);
 	return fd;
@@ -139,6 +147,7 @@ int file_set_create_first(struct file_set *files, const char *path)
 	}
 	fd = mkostemp(files->stand_in, O_CLOEXEC);
 	if (fd >= 0) {
+		show_writing(fd);
 		note(files, path);
 		return fd;
 	}

@@ -223,7 +223,7 @@ static void write_notes(struct out *out, const struct parts *p)
 	free(filter);
 	if (r->partial) {
 		out_text(out, comma);
-		json_string(out, "This is about what lies before the trace's damage or cut.");
+		json_string(out, report_describe_cut(r));
 		comma = ",";
 	}
 	if (mean) {

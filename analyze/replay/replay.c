@@ -90,7 +90,7 @@ int replay_run(struct mst_reader *reader, struct observer **observers, size_t n,
 	error = show_end(reader, observers, n);
 	if (error)
 		return error;
-	return status < 0 ? REPLAY_PARTIAL : REPLAY_COMPLETE;
+	return status == MST_ERR_TRUNCATED ? REPLAY_CUT : status < 0 ? REPLAY_PARTIAL : REPLAY_COMPLETE;
 }
 
 const char *replay_problem(const struct mst_reader *reader)

@@ -13,7 +13,8 @@ struct progress;
 
 enum replay_result {
 	REPLAY_COMPLETE = 0,
-	REPLAY_PARTIAL = 1, /* the trace is damaged or cut; observers have seen all before that */
+	REPLAY_PARTIAL = 1, /* the trace is damaged; observers have seen all before that */
+	REPLAY_CUT = 2,     /* the file ends before the trace does; the same */
 };
 
 /*
@@ -21,7 +22,7 @@ enum replay_result {
  * chunk before. `progress` may be NULL.
  *
  * Returns an enum replay_result, or a negative enum mst_error if there is no result: an observer failed, or memory is
- * out. Observers may then only be destroyed. After REPLAY_PARTIAL, replay_problem() says what is wrong.
+ * out. Observers may then only be destroyed. After REPLAY_PARTIAL and REPLAY_CUT, replay_problem() says what is wrong.
  */
 int replay_run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress);
 

@@ -40,7 +40,7 @@ static void note_limits(struct report *r)
 	if (mean)
 		answer_note_first(r->answer, text);
 	if (r->partial)
-		answer_note_first(r->answer, "This is about what lies before the trace's damage or cut.");
+		answer_note_first(r->answer, report_describe_cut(r));
 }
 
 void report_write_section(struct report *report, const struct report_section *section)
@@ -88,6 +88,8 @@ struct report_totals report_totals(const struct report *report, const struct pro
 
 const char *report_describe_end(const struct report *r, char text[64])
 {
+	if (!r->ended && r->growing)
+		return strcpy(text, "still running");
 	if (!r->ended)
 		return strcpy(text, "the end is missing");
 	switch ((enum mst_end_reason)r->end.reason) {
@@ -105,6 +107,12 @@ const char *report_describe_end(const struct report *r, char text[64])
 		break;
 	}
 	return strcpy(text, "end unknown");
+}
+
+const char *report_describe_cut(const struct report *r)
+{
+	return r->growing ? "This is about what is recorded so far."
+			  : "This is about what lies before the trace's damage or cut.";
 }
 
 /* ---- Names ---- */

@@ -86,6 +86,7 @@ struct report {
 
 	struct mst_end end; /* with `ended` */
 	bool ended;
+	bool growing;              /* it has not: msrec still writes the trace */
 	bool partial;              /* the trace is damaged or cut */
 	uint32_t n_threads;        /* of a filtered trace, all that the program had; 0: those of the trace */
 	bool once;                 /* the input cannot be read a second time */
@@ -168,6 +169,8 @@ uint64_t report_growth_from(const struct report *report);
 
 /* How the process ended: "exit 0", "killed by signal 9" ... Returns a constant, or `text`. */
 const char *report_describe_end(const struct report *report, char text[64]);
+/* With `partial`: a sentence about what the answer is of. */
+const char *report_describe_cut(const struct report *report);
 
 double report_share(uint64_t part, uint64_t whole);
 

@@ -195,6 +195,7 @@ static bool add(struct run *run, const struct tool_trace *trace, const struct ow
 		.reader = trace->reader,
 		.name = trace->name,
 		.ended = end,
+		.growing = !end && tool_is_growing(trace),
 		.partial = status == TOOL_PARTIAL,
 	};
 	if (end)

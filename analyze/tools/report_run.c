@@ -192,6 +192,7 @@ static int answer_questions(const struct report_command *command, const struct t
 		r->ended = true;
 		r->end = *end;
 	}
+	r->growing = !end && tool_is_growing(trace);
 	r->partial |= status == TOOL_PARTIAL;
 	const int error = build(command, trace, pass->page, r);
 	if (error) {
@@ -313,6 +314,7 @@ static int answer_filtered(const struct report_command *command, const struct to
 		r->ended = true;
 		r->end = *end;
 	}
+	r->growing = !end && tool_is_growing(whole);
 	r->partial = status == TOOL_PARTIAL;
 	mst_reader_threads(whole->reader, &r->n_threads);
 	r->answer->filter = &filter;

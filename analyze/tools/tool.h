@@ -107,6 +107,9 @@ bool tool_settle(struct tool *tool, const struct tool_trace *trace);
 bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
 		       const struct settings *settings);
 
+/* Whether msrec still writes the file. FORMAT.md, section 11, says how it shows. */
+bool tool_is_growing(const struct tool_trace *trace);
+
 /* Number of threads that decode. */
 unsigned tool_jobs(const struct tool *tool);
 

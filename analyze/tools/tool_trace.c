@@ -294,6 +294,24 @@ static void notice_figures(const struct tool *tool, const struct tool_trace *tra
 			    mst_reader_instructions(trace->reader));
 }
 
+bool tool_is_growing(const struct tool_trace *trace)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	return fcntl(trace->origin, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+}
+
+/* A trace that is still recorded lacks its end for no other reason. */
+static void notice_cut(const struct tool *tool, const struct tool_trace *trace, bool damaged,
+		       const struct progress *progress)
+{
+	if (!damaged && tool_is_growing(trace))
+		tool_notice(tool, "%s: is still being recorded; the %" PRIu64 " event%s so far are used",
+			    trace->name, progress->events, plural(progress->events));
+	else
+		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
+			   replay_problem(trace->reader), progress->events, plural(progress->events));
+}
+
 /* More than a few threads would idle: observers see decoded chunks in order. */
 unsigned tool_jobs(const struct tool *tool)
 {
@@ -317,11 +335,11 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 		tool_error(tool, "%s: %s", trace->name, mst_strerror(result));
 		return result == MST_ERR_IDENTITY ? TOOL_USAGE : TOOL_NO_RESULT;
 	}
-	if (result == REPLAY_PARTIAL)
-		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
-			   replay_problem(trace->reader), progress.events, plural(progress.events));
+	const enum tool_status status = result == REPLAY_COMPLETE ? TOOL_COMPLETE : TOOL_PARTIAL;
+	if (result != REPLAY_COMPLETE)
+		notice_cut(tool, trace, result == REPLAY_PARTIAL, &progress);
 	if (tool->noticed)
-		return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
+		return status;
 	notice_sample(tool, trace);
 	notice_initial_state(tool, trace);
 	notice_cut_stacks(tool, trace);
@@ -337,5 +355,5 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	}
 	if (tool->verbosity > 0)
 		notice_figures(tool, trace, &progress);
-	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
+	return status;
 }

@@ -279,6 +279,26 @@ class Tests:
     def test_switched_from_inside(self):
         self.switched(lambda program, word: program.do(word))
 
+    def test_so_far(self):
+        """A trace that is still recorded is no damaged one; when msrec is killed, it is cut."""
+        for kill in (False, True):
+            program = self.start()
+            program.do("alloc 10 1000")
+            self.run("msrec", "status", program.pid)
+            shown = self.run("report", "t.zst", status=1)
+            assert "still running" in shown and "peak        9.77 KiB" in shown, shown
+            assert "This is about what is recorded so far." in shown, shown
+            assert "is still being recorded; the " in self.said and "no end mark" not in self.said, self.said
+            assert "cannot be verified" in self.run("report", "--check=peak<=1G", "t.zst", status=2)
+            if kill:
+                program.process.kill()
+                program.process.communicate()
+                shown = self.run("report", "t.zst", status=1)
+                assert "the end is missing" in shown and "no end mark" in self.said, (shown, self.said)
+            else:
+                program.end()
+                assert "exit 0" in self.run("report", "t.zst") and "still" not in self.said, self.said
+
     def test_switched_twice(self):
         """Again what it is already: nothing changes."""
         program = self.start()
