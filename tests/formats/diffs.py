@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """msconvert --diff-base against what others make of the same two recordings: difffolded.pl's columns, computed from the
-folded stacks of each; go tool pprof -diff_base, from the profiles of each; speedscope's profiles, from both.
+folded stacks of each; go tool pprof -diff_base, from the profiles of each; heaptrack_print -d, from heaptrack's files of
+each; speedscope's profiles, from both.
 
   diffs.py --build DIR [--only NAME]
 """
@@ -14,6 +15,7 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from harness import Problem, have, run_script  # noqa: E402
+from heaptrack import EXACT, read_stacks  # noqa: E402
 from profile_proto import Profile  # noqa: E402
 from profiles import SQL, VALUES, Tools, read_folded, read_speedscope  # noqa: E402
 
@@ -186,6 +188,30 @@ def compare(name):
     return run
 
 
+def check_heaptrack(bench):
+    """The sums of what changed. heaptrack_print takes other stacks of the two files for the same ones than we do."""
+    if not have("heaptrack_print"):
+        return "skip: heaptrack_print is not installed"
+    costs = {"peak": (), "leaked": ("--at=end",), "allocations": ("--value=alloc_objects",)}
+    compared = 0
+    for old, new in (("sqlite3", "more"), ("more", "sqlite3"), ("threads", "inline_chain")):
+        paths = [bench.path(f"{word}.heaptrack") for word in (old, new)]
+        for word, path in zip((old, new), paths):
+            with open(path, "wb") as file:
+                file.write(bench.each(word, "--to=heaptrack"))
+        for cost, options in costs.items():
+            out = bench.path("heaptrack.folded")
+            bench.run("heaptrack_print", "-m0", "-p0", "-a0", "-T0", "-t", "0", "-d", paths[0], "-f", paths[1], "-F", out,
+                      "--flamegraph-cost-type", cost, "--disable-builtin-suppressions")
+            with open(out, encoding="utf-8", errors="replace") as file:
+                theirs = read_stacks(file.read())
+            rows = read_columns(bench.diff(old, new, "--to=folded", *EXACT, *options))
+            change = sum(after - before for before, after in rows.values())
+            same(f"{new}, {cost}", {"sum": sum(theirs.values())}, {"sum": change})
+            compared += len(theirs)
+    return f"{compared} changes of heaptrack_print"
+
+
 def check_profiles(bench):
     """Without --value speedscope's file has all three amounts."""
     profiles = read_speedscope(bench.diff("sqlite3", "more", "--to=speedscope"))
@@ -223,7 +249,7 @@ def check_others(bench):
 
 def main():
     return run_script(__doc__, [(name, compare(name)) for name in PAIRS] +
-                      [("all amounts", check_profiles), ("other recordings", check_others)], Bench)
+                      [("all amounts", check_profiles), ("heaptrack_print", check_heaptrack), ("other recordings", check_others)], Bench)
 
 
 if __name__ == "__main__":
