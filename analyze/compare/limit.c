@@ -108,6 +108,23 @@ static const char *parse_time(struct limit *l, const char *text, size_t n)
 	return "at= should be a time such as 300ms or 1.5s, or mark:NAME";
 }
 
+/* A name with * is a pattern of the whole name; with parameters it is not, because * may be of a pointer. */
+static bool is_pattern(const char *name, size_t n)
+{
+	return memchr(name, '*', n) && !memchr(name, '(', n);
+}
+
+static bool add_filter(struct limit *l, int sort, const char *text, size_t n)
+{
+	struct limit_filter *const f = &l->filters[l->n_filters];
+	const bool whole = sort == LIMIT_FUNCTION_IS && is_pattern(text, n);
+	f->sort = whole ? LIMIT_FUNCTION : sort;
+	if (asprintf(&f->pattern, whole ? "^%.*s$" : "%.*s", (int)n, text) < 0)
+		return false;
+	l->n_filters++;
+	return true;
+}
+
 /* stack~PATTERN, fn~PATTERN, fn=NAME, at=TIME: what stands before the comma or the closing bracket. */
 static const char *parse_filter(struct limit *l, const char *text, size_t n, bool *timed)
 {
@@ -130,12 +147,7 @@ static const char *parse_filter(struct limit *l, const char *text, size_t n, boo
 			continue;
 		if (l->n_filters == LIMIT_FILTERS)
 			return "has too many conditions in brackets";
-		char *pattern = strndup(text + length, n - length);
-		if (!pattern)
-			return no_memory;
-		l->filters[l->n_filters].sort = sorts[i].sort;
-		l->filters[l->n_filters++].pattern = pattern;
-		return NULL;
+		return add_filter(l, sorts[i].sort, text + length, n - length) ? NULL : no_memory;
 	}
 	return "in brackets should be stack~PATTERN, fn~PATTERN, fn=NAME, at=TIME or at=mark:NAME";
 }

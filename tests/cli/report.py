@@ -599,7 +599,9 @@ class Tests:
                     "largest": largest, "threads": overview["threads"], "live(at=1h)": None,
                     "errors": sum(errors[key] for key in ("mismatches", "double_frees", "unknown_blocks")),
                     "calls(fn=fill)": fill["calls"], "calls(fn=fill(int))": fill["calls"],
-                    "bytes(stack~sites.cpp,fn~^fil)": fill["bytes"], "calls(fn=nothing)": 0}
+                    "bytes(stack~sites.cpp,fn~^fil)": fill["bytes"], "calls(fn=nothing)": 0,
+                    "calls(fn=fil*)": fill["calls"], "calls(fn=*ill*)": fill["calls"], "calls(fn=il*)": 0,
+                    "calls(fn=fill(i*))": 0}
         words = [f"--check={subject}>=0" for subject in expected]
         section = json.loads(self.check("--format=json", *words, trace, status=2))["sections"]["check"]
         assert {row["subject"]: row["value"] for row in section["limits"]} == expected, section
