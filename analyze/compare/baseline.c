@@ -349,7 +349,7 @@ static const char *parse_line(struct parsing *p, char *line)
 	if (strncmp(text, "run ", 4) == 0)
 		return open_run(p, text + 4 + strspn(text + 4, BLANKS));
 	if (!p->run)
-		return "belongs to no run";
+		return "belongs to no run (a limit begins with the word limit)";
 	if (strncmp(text, "stack ", 6) == 0)
 		return parse_stack(p, text + 6);
 	return parse_figure(p, text);

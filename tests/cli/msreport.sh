@@ -147,6 +147,7 @@ t msreport --check=new.check --diff one two --format=markdown
 t msreport --check=new.check --format=csv two
 t msreport --check='peak<=+1%' two
 t sh -c 'printf "limit peak <= +1%%\nrun script\n<<<<<<< HEAD\n\tpeak 5\n" >conflict.check; msreport --check=conflict.check two'
+t sh -c 'echo "peak <= 9k" >bare.check; msreport --check=bare.check two'
 t sh -c ': >empty.check; msreport --check=empty.check two'
 t msreport --check='peak<=5x' two
 t msreport --check=one.check --check=two.check two
