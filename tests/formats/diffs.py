@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """msconvert --diff-base against what others make of the same two recordings: difffolded.pl's columns, computed from the
-folded stacks of each; go tool pprof -diff_base, from the profiles of each; heaptrack_print -d, from heaptrack's files of
-each; speedscope's profiles, from both.
+folded stacks of each; go tool pprof -diff_base, from the profiles of each; heaptrack_print -d, from heaptrack's files
+of each; speedscope's profiles, from both.
 
   diffs.py --build DIR [--only NAME]
 """
@@ -201,8 +201,8 @@ def check_heaptrack(bench):
                 file.write(bench.each(word, "--to=heaptrack"))
         for cost, options in costs.items():
             out = bench.path("heaptrack.folded")
-            bench.run("heaptrack_print", "-m0", "-p0", "-a0", "-T0", "-t", "0", "-d", paths[0], "-f", paths[1], "-F", out,
-                      "--flamegraph-cost-type", cost, "--disable-builtin-suppressions")
+            bench.run("heaptrack_print", "-m0", "-p0", "-a0", "-T0", "-t", "0", "-d", paths[0], "-f", paths[1],
+                      "-F", out, "--flamegraph-cost-type", cost, "--disable-builtin-suppressions")
             with open(out, encoding="utf-8", errors="replace") as file:
                 theirs = read_stacks(file.read())
             rows = read_columns(bench.diff(old, new, "--to=folded", *EXACT, *options))
@@ -249,7 +249,8 @@ def check_others(bench):
 
 def main():
     return run_script(__doc__, [(name, compare(name)) for name in PAIRS] +
-                      [("all amounts", check_profiles), ("heaptrack_print", check_heaptrack), ("other recordings", check_others)], Bench)
+                      [("all amounts", check_profiles), ("heaptrack_print", check_heaptrack),
+                       ("other recordings", check_others)], Bench)
 
 
 if __name__ == "__main__":
