@@ -331,7 +331,9 @@ class Tests:
         assert self.run("./readable") == []
         sizes = [int(n) for n in self.out.split()]
         assert len(sizes) == 3 and all(0 < n < 48 * MEGABYTE for n in sizes), sizes
-        assert sizes[1] < sizes[0] and sizes[2] == sizes[1], f"children keep their parents' memory: {sizes}"
+        # The heads of each ancestor's rings stay: some 200 KiB.
+        assert sizes[1] < sizes[0], f"children keep their parents' memory: {sizes}"
+        assert 0 <= sizes[2] - sizes[1] < MEGABYTE / 4, f"children keep their parents' memory: {sizes}"
 
     def test_memcheck(self):
         """Its search for leaks reads all that is readable."""

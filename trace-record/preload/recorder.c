@@ -286,8 +286,11 @@ void recorder_null_free(void)
 
 	if (!t || t->inside != OUTSIDE)
 		return;
+	/* An event, because a handler may fork: the child must not write to its parent's ring. */
+	thread_begin_event(t);
 	n = &t->out.ring->null_frees;
 	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_release);
+	fork_barrier_pass(t, OUTSIDE);
 }
 
 /* ---- operators ---- */

@@ -177,6 +177,18 @@ static bool await_segment(struct process *p)
 	return claimed;
 }
 
+/*
+ * Of the parent's segment the heads of rings stay readable: a signal handler may have forked between a thread's look at
+ * where its ring is and its look at the ring's owner (thread_is()).
+ */
+static void close_parents(struct shm_segment *segment)
+{
+	const uint64_t heads = SHM_ROUND(sizeof(*segment));
+
+	os_protect(segment, heads, PROT_READ);
+	os_protect((uint8_t *)segment + heads, SHM_SEGMENT_BYTES - heads, PROT_NONE);
+}
+
 bool segments_claim(struct process *p)
 {
 	struct shm_segment *const parents = p->apart ? NULL : p->segment;
@@ -188,7 +200,7 @@ bool segments_claim(struct process *p)
 		return false;
 	/* The parent may be gone, and this its segment. */
 	if (parents && parents != p->segment && !is_abandoned(p, number))
-		os_protect(parents, SHM_SEGMENT_BYTES, PROT_NONE);
+		close_parents(parents);
 	return true;
 }
 
