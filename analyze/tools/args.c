@@ -289,19 +289,40 @@ static int append_desc(struct settings *s, int key, const char *value)
 
 /* ---- The parser ---- */
 
+/* The setting of an option that takes yes or no; NULL: it takes something else. */
+static bool *flag_of(struct settings *s, int key)
+{
+	switch (key) {
+	case KEY_HEAP:
+		return &s->heap;
+	case KEY_STACKS:
+		return &s->stacks;
+	case KEY_PAGES_AS_HEAP:
+		return &s->pages_as_heap;
+	case KEY_SHOW_BELOW_MAIN:
+		return &s->show_below_main;
+	case KEY_EXACT_PEAK:
+		return &s->exact_peak;
+	case KEY_STATS:
+		return &s->stats;
+	case KEY_XTREE_COMPRESS:
+		return &s->xtree_compress;
+	case KEY_ONLY_MOMENTS:
+		return &s->only_moments;
+	default:
+		return NULL;
+	}
+}
+
 static int parse_value(struct args *args, int key, const struct option_value *value)
 {
 	struct settings *s = &args->settings;
-	bool ignored;
+	bool ignored, *flag = flag_of(s, key);
+	if (flag)
+		return option_value_bool(value, flag);
 	switch (key) {
-	case KEY_HEAP:
-		return option_value_bool(value, &s->heap);
 	case KEY_HEAP_ADMIN:
 		return option_value_range(value, key == KEY_HEAP_ADMIN, 0, 1024, &s->heap_admin);
-	case KEY_STACKS:
-		return option_value_bool(value, &s->stacks);
-	case KEY_PAGES_AS_HEAP:
-		return option_value_bool(value, &s->pages_as_heap);
 	case KEY_DEPTH:
 		return option_value_range(value, key == KEY_HEAP_ADMIN, 1, 200, &s->depth);
 	case KEY_ALLOC_FN:
@@ -322,22 +343,14 @@ static int parse_value(struct args *args, int key, const struct option_value *va
 		return args_set_out_file(args, value->option, value->text);
 	case KEY_ALIGNMENT:
 		return parse_alignment(args, value);
-	case KEY_SHOW_BELOW_MAIN:
-		return option_value_bool(value, &s->show_below_main);
-	case KEY_EXACT_PEAK:
-		return option_value_bool(value, &s->exact_peak);
 	case KEY_FULLPATH_AFTER:
 		return name_list_append(&s->fullpath_after, value->text);
 	case KEY_USABLE:
 		return parse_usable(args, value);
-	case KEY_STATS:
-		return option_value_bool(value, &s->stats);
 	case KEY_COMPAT:
 		return parse_compat(args, value);
 	case KEY_TRACE_MALLOC:
 		return option_value_bool(value, &ignored);
-	case KEY_XTREE_COMPRESS:
-		return option_value_bool(value, &s->xtree_compress);
 	case KEY_XTREE_MEMORY:
 		return parse_xtree(args, value);
 	case KEY_XTREE_FILE:
@@ -349,8 +362,6 @@ static int parse_value(struct args *args, int key, const struct option_value *va
 		return parse_at(args, value, AT_PLAIN);
 	case KEY_ALL_SNAPSHOTS:
 		return parse_at(args, value, AT_ALL);
-	case KEY_ONLY_MOMENTS:
-		return option_value_bool(value, &s->only_moments);
 	case KEY_ZERO_FREES:
 		return parse_zero_frees(args, value);
 	}

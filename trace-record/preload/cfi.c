@@ -327,15 +327,46 @@ static bool run_move(struct program *p, uint8_t op)
 	}
 }
 
-/* The instructions that set a rule or the CFA. Operands are read in their order. */
-static void run_rule(struct program *p, uint8_t op)
+/* The instructions that set the CFA. Operands are read in their order. False: `op` is none of them. */
+static bool run_cfa(struct program *p, uint8_t op)
 {
 	struct cursor *c = &p->code;
 	struct cfi_row *row = &p->work->row;
-	uint64_t reg = 0;
+	uint64_t reg;
 
-	if (op != DW_CFA_def_cfa_offset && op != DW_CFA_def_cfa_expression && op != DW_CFA_def_cfa_offset_sf)
+	switch (op) {
+	case DW_CFA_def_cfa:
 		reg = read_uleb(c);
+		set_cfa(p, reg, (int64_t)read_uleb(c));
+		return true;
+	case DW_CFA_def_cfa_sf:
+		reg = read_uleb(c);
+		set_cfa(p, reg, factored(p, read_sleb(c)));
+		return true;
+	case DW_CFA_def_cfa_register:
+		set_cfa(p, read_uleb(c), row->cfa);
+		return true;
+	case DW_CFA_def_cfa_offset:
+		set_cfa(p, row->cfa_register, (int64_t)read_uleb(c));
+		return true;
+	case DW_CFA_def_cfa_offset_sf:
+		set_cfa(p, row->cfa_register, factored(p, read_sleb(c)));
+		return true;
+	case DW_CFA_def_cfa_expression:
+		row->cfa = take_expression(p);
+		row->cfa_is_expression = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The instructions that set the rule of a register, their first operand. */
+static void run_rule(struct program *p, uint8_t op)
+{
+	struct cursor *c = &p->code;
+	const uint64_t reg = read_uleb(c);
+
 	switch (op) {
 	case DW_CFA_offset_extended:
 		set_rule(p, reg, CFI_OFFSET, factored(p, (int64_t)read_uleb(c)));
@@ -352,30 +383,11 @@ static void run_rule(struct program *p, uint8_t op)
 	case DW_CFA_register:
 		set_rule(p, reg, CFI_IN_REGISTER, (int64_t)read_uleb(c));
 		break;
-	case DW_CFA_def_cfa:
-		set_cfa(p, reg, (int64_t)read_uleb(c));
-		break;
-	case DW_CFA_def_cfa_register:
-		set_cfa(p, reg, row->cfa);
-		break;
-	case DW_CFA_def_cfa_offset:
-		set_cfa(p, row->cfa_register, (int64_t)read_uleb(c));
-		break;
-	case DW_CFA_def_cfa_expression:
-		row->cfa = take_expression(p);
-		row->cfa_is_expression = true;
-		break;
 	case DW_CFA_expression:
 		set_rule(p, reg, CFI_EXPRESSION, take_expression(p));
 		break;
 	case DW_CFA_offset_extended_sf:
 		set_rule(p, reg, CFI_OFFSET, factored(p, read_sleb(c)));
-		break;
-	case DW_CFA_def_cfa_sf:
-		set_cfa(p, reg, factored(p, read_sleb(c)));
-		break;
-	case DW_CFA_def_cfa_offset_sf:
-		set_cfa(p, row->cfa_register, factored(p, read_sleb(c)));
 		break;
 	case DW_CFA_val_offset:
 		set_rule(p, reg, CFI_VAL_OFFSET, factored(p, (int64_t)read_uleb(c)));
@@ -424,7 +436,8 @@ static bool run_program(struct program *p)
 			read_uleb(&p->code);
 			break; /* matters to landing pads only */
 		default:
-			run_rule(p, op);
+			if (!run_cfa(p, op))
+				run_rule(p, op);
 		}
 	}
 	return !p->code.bad;

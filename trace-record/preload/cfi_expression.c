@@ -199,8 +199,13 @@ static void jump(struct cursor *c, const uint8_t *start, int64_t delta)
 		c->at += delta;
 }
 
+/* This one and the next two: false if `op` is none of theirs. */
 static bool run_constant(struct machine *m, struct cursor *c, uint8_t op)
 {
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+		push(m, (uint64_t)op - DW_OP_lit0);
+		return true;
+	}
 	switch (op) {
 	case DW_OP_addr:
 		push(m, read_bytes(c, 8));
@@ -238,47 +243,62 @@ static bool run_constant(struct machine *m, struct cursor *c, uint8_t op)
 	}
 }
 
+static bool run_register(struct machine *m, struct cursor *c, uint8_t op)
+{
+	uint64_t reg;
+
+	if (op >= DW_OP_reg0 && op <= DW_OP_reg31) {
+		push_register(m, (uint64_t)op - DW_OP_reg0, 0);
+	} else if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
+		push_register(m, (uint64_t)op - DW_OP_breg0, read_sleb(c));
+	} else if (op == DW_OP_regx) {
+		push_register(m, read_uleb(c), 0);
+	} else if (op == DW_OP_bregx) {
+		reg = read_uleb(c);
+		push_register(m, reg, read_sleb(c));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* The operations on the machine's own entries. */
+static bool run_stack(struct machine *m, struct cursor *c, uint8_t op)
+{
+	switch (op) {
+	case DW_OP_dup:
+		push(m, pick(m, 0));
+		return true;
+	case DW_OP_drop:
+		pop(m);
+		return true;
+	case DW_OP_over:
+		push(m, pick(m, 1));
+		return true;
+	case DW_OP_pick:
+		push(m, pick(m, read_bytes(c, 1)));
+		return true;
+	case DW_OP_swap:
+		swap(m);
+		return true;
+	case DW_OP_rot:
+		rotate(m);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void run_operation(struct machine *m, struct cursor *c, const uint8_t *start)
 {
 	uint8_t op = (uint8_t)read_bytes(c, 1);
 	int64_t delta;
-	uint64_t reg;
 
-	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
-		push(m, (uint64_t)op - DW_OP_lit0);
-		return;
-	}
-	if (op >= DW_OP_reg0 && op <= DW_OP_reg31) {
-		push_register(m, (uint64_t)op - DW_OP_reg0, 0);
-		return;
-	}
-	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
-		push_register(m, (uint64_t)op - DW_OP_breg0, read_sleb(c));
-		return;
-	}
-	if (run_constant(m, c, op))
+	if (run_constant(m, c, op) || run_register(m, c, op) || run_stack(m, c, op))
 		return;
 	switch (op) {
 	case DW_OP_deref:
 		dereference(m, 8);
-		break;
-	case DW_OP_dup:
-		push(m, pick(m, 0));
-		break;
-	case DW_OP_drop:
-		pop(m);
-		break;
-	case DW_OP_over:
-		push(m, pick(m, 1));
-		break;
-	case DW_OP_pick:
-		push(m, pick(m, read_bytes(c, 1)));
-		break;
-	case DW_OP_swap:
-		swap(m);
-		break;
-	case DW_OP_rot:
-		rotate(m);
 		break;
 	case DW_OP_abs:
 	case DW_OP_neg:
@@ -299,13 +319,6 @@ static void run_operation(struct machine *m, struct cursor *c, const uint8_t *st
 		break;
 	case DW_OP_skip:
 		jump(c, start, read_signed(c, 2));
-		break;
-	case DW_OP_regx:
-		push_register(m, read_uleb(c), 0);
-		break;
-	case DW_OP_bregx:
-		reg = read_uleb(c);
-		push_register(m, reg, read_sleb(c));
 		break;
 	case DW_OP_deref_size:
 		dereference(m, read_bytes(c, 1));
