@@ -75,6 +75,11 @@ struct writer_initial_state {
 	uint64_t begin; /* its time, in the file's units; 0 if there is none */
 };
 
+/*
+ * Invariants: chunk.n_records <= limit <= chunk.capacity, and due <= limit. While n_records + n <= due, a call of n records needs
+ * neither definitions nor a stamp nor a new chunk; due is 0 after each change of time or thread, and always if `counted`.
+ * `fields` and `columns` are empty between units. With an error nothing is written, and calls return that error.
+ */
 struct mst_writer {
 	struct writer_output output;
 	int error;         /* sticky: after a failed write nothing more is written */

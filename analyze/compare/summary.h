@@ -60,6 +60,11 @@ struct label_call {
 	bool hidden;          /* sites_hide() */
 };
 
+/*
+ * Invariants: no two stacks have equal labels, and every label of `stacks` is below n_calls, if calls were asked for.
+ * knows_lives is false for a sample and where frees do not name their blocks. Texts live in `pool`, or as long as the report
+ * that the summary was made of.
+ */
 struct summary {
 	const char *name, *command; /* of the trace; the program and its arguments */
 	uint64_t totals[FIGURES];

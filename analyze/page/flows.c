@@ -37,6 +37,12 @@ struct cut {
 	uint64_t time_ns;
 };
 
+/*
+ * Invariants: the last of `slices` is the present one, which `sums` is about; `log` has the ended ones. crossings.n_slices >=
+ * n_slices, and slice_of[] never falls from one of the crossings' slices to the next. A stack is in `dirty`, once, if and only if
+ * is_dirty[] says so. Each of cuts[] is at a record of the present chunk or at its end. highest of a slice >= the live bytes
+ * at its begin. `counts` is zero between uses.
+ */
 struct flows {
 	struct observer observer;
 	struct flows_query query;

@@ -13,6 +13,10 @@
 #include "row_table.h"
 #include "sample_weight.h"
 
+/*
+ * Invariants: many_threads implies any_thread, and other_blocks is empty without it. `ended` implies `begun`. now_ns never falls.
+ * passed implies that point_ns is set. Without a window and a point in time, total is what all rows' live blocks weigh.
+ */
 struct profile {
 	struct observer observer;
 	const struct settings *settings;

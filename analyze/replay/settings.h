@@ -69,6 +69,11 @@ struct at {
 #define SETTINGS_OUT_FILE "massif.out.%p"
 #define SETTINGS_XTREE_FILE "xtmemory.kcg.%p"
 
+/*
+ * Invariants: `ats` is in order of kind, then place; alloc_fns begins with the defaults of `compat`; out_file, xtree_file
+ * and `desc` are never NULL. Once the settings suit a trace (tool_settle()): pages_as_heap implies `heap` and no bytes of
+ * heap_admin; time_unit is not TIME_DEFAULT.
+ */
 struct settings {
 	enum time_unit time_unit;
 	enum usable_model usable;

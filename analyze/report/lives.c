@@ -34,6 +34,12 @@ struct subject {
 	bool left_out; /* a call whose block isn't in the trace */
 };
 
+/*
+ * Invariants: `numbers` has a number once for each of the n items. births[] has an entry whose life is not NO_LIFE for
+ * each number that `live` has given and not taken back, and for no other. temporary <= freed, for each item and for all;
+ * pair < n_pairs unless there are none; while first.life is NO_LIFE, so is last.life. In a sound trace live_bytes <=
+ * most_bytes, of each thread.
+ */
 struct lives {
 	struct observer observer;
 	uint64_t allowed;

@@ -64,6 +64,10 @@ struct report_query {
 	struct suppressions *suppressions; /* of the leaks; what each hid is noted in it */
 };
 
+/*
+ * Invariants: an observer exists if a bit of `needs` asks for it. begin_ns <= end_ns. `growing` implies that `ended` is false,
+ * and `ended` that `end` is known. After no_memory the answer is not shown.
+ */
 struct report {
 	const struct report_query *query;
 	const struct mst_reader *reader;

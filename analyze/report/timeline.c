@@ -26,6 +26,10 @@ struct pending {
 	bool touched;
 };
 
+/*
+ * Invariants: ends[] never fall, and the last one of n_buckets is n_changes; a stack is in `touched`, once, if and only if its
+ * `pending` says so; TIMELINE_BUCKETS buckets of span_ns reach beyond end_ns; `counts` is zero between uses.
+ */
 struct timeline {
 	struct observer observer;
 	uint64_t begin_ns, end_ns;

@@ -41,6 +41,11 @@ struct freed_early {
 	uint64_t peak;
 };
 
+/*
+ * Invariants: each of births[n_births] is either in `unused`, and its place is NO_PLACE, or the value of one block in `map`;
+ * so n_unused <= n_births <= room_births, which is the room of `unused`, too. `last` holds room_threads entries, set up
+ * to n_threads. In a sound trace live <= peak.bytes, and peak.index <= last_block.
+ */
 struct turnover {
 	struct observer observer;
 	bool lacks_identity;

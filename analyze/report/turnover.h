@@ -27,6 +27,7 @@ bool turnover_lacks_identity(const struct turnover *turnover);
  */
 enum { TURNOVER_LADDER = 3, TURNOVER_FREES = 4 };
 
+/* Invariants: live <= most; least <= largest; foreign <= freed; freed + resized + live = blocks; n_frees <= TURNOVER_FREES. */
 struct turnover_place {
 	uint32_t stack, thread;
 	uint64_t blocks;         /* allocated, also by reallocs */

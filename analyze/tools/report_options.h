@@ -11,6 +11,11 @@
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_MARKDOWN, REPORT_CSV, REPORT_JUNIT, REPORT_GITHUB };
 
+/*
+ * Invariants, once the command line is read: `input` is the last one of `inputs`, or there is none, with --check alone;
+ * there is a section, unless there is a page; with --diff and --check none was asked for. `update` implies a file in `checks`,
+ * `sources` a page of one trace, `repeat` neither `update` nor `olds` nor a page.
+ */
 struct report_command {
 	struct tool tool;
 	struct report_query query;

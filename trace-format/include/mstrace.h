@@ -340,7 +340,11 @@ enum mst_column {
 	MST_ALL_COLUMNS = 127,
 };
 
-/* One chunk of records. Valid until the next mst_reader_next() or mst_reader_peek(). */
+/*
+ * One chunk of records. Valid until the next mst_reader_next() or mst_reader_peek(). A reader has checked, whatever the file
+ * says: first_time <= last_time, first_count <= last_count; records[i] < n_tokens; stamps[] and runs[] lie within the chunk;
+ * n_freed, n_ages and n_addresses are the numbers of records that have such an entry, or 0.
+ */
 struct mst_chunk {
 	uint64_t first_record; /* number of its first record in the file */
 	uint64_t first_alloc;  /* index of its first allocation */
