@@ -85,15 +85,6 @@ void answer_fact(struct answer *answer, const char *key, const char *title, enum
 						.value = { .is = ANSWER_IS_NUMBER, .number = number } });
 }
 
-void answer_fact_real(struct answer *answer, const char *key, const char *title, enum answer_unit unit,
-		      double real)
-{
-	add_fact(answer, &(struct answer_fact){ .key = key,
-						.title = title,
-						.unit = unit,
-						.value = { .is = ANSWER_IS_REAL, .real = real } });
-}
-
 void answer_fact_text(struct answer *answer, const char *key, const char *title, const char *text)
 {
 	const char *copy = keep(answer, text);

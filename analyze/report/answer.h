@@ -121,8 +121,6 @@ void answer_section(struct answer *answer, const char *key, const char *title);
 void answer_screen(struct answer *answer, const char *title, unsigned lines);
 void answer_fact(struct answer *answer, const char *key, const char *title, enum answer_unit unit,
 		 uint64_t number);
-void answer_fact_real(struct answer *answer, const char *key, const char *title, enum answer_unit unit,
-		      double real);
 void answer_fact_text(struct answer *answer, const char *key, const char *title, const char *text);
 void answer_fact_series(struct answer *answer, const char *key, const char *title, const int64_t *series,
 			uint32_t n);

@@ -36,7 +36,7 @@ struct subject {
 
 /*
  * Invariants: `numbers` has a number once for each of the n items. births[] has an entry whose life is not NO_LIFE for
- * each number that `live` has given and not taken back, and for no other. temporary <= freed, for each item and for all;
+ * each number that `live` has given and not taken back, and for no other. temporary <= freed, for each item;
  * pair < n_pairs unless there are none; while first.life is NO_LIFE, so is last.life. In a sound trace live_bytes <=
  * most_bytes, of each thread.
  */
@@ -67,8 +67,8 @@ struct lives {
 	struct subject *subjects; /* by token of the present chunk */
 	uint32_t room_subjects;
 
-	uint64_t calls, bytes;     /* allocated so far */
-	uint64_t temporary, freed; /* of all stacks */
+	uint64_t calls, bytes; /* allocated so far */
+	uint64_t temporary;    /* of all stacks */
 
 	/* heaptrack's: the last allocation of all threads; after a free, the trace's first one. */
 	struct allocation {
@@ -213,7 +213,6 @@ static bool end_life(struct lives *l, const struct place *at, const struct subje
 	struct life *life = &l->items[s->life];
 	const uint64_t calls = l->calls - birth->calls;
 	life->freed++;
-	l->freed++;
 	if (birth->resizes == 0 && calls_of(&l->threads[birth->thread]) - birth->thread_calls <= l->allowed) {
 		life->temporary++;
 		l->temporary++;
@@ -492,9 +491,4 @@ const uint64_t (*lives_by_width(const struct lives *l))[LIVES_WIDTHS]
 uint64_t lives_temporary(const struct lives *l)
 {
 	return l->temporary;
-}
-
-uint64_t lives_freed(const struct lives *l)
-{
-	return l->freed;
 }

@@ -89,6 +89,5 @@ enum { LIVES_WIDTHS = 65 };
 const uint64_t (*lives_by_width(const struct lives *lives))[LIVES_WIDTHS];
 
 uint64_t lives_temporary(const struct lives *lives);
-uint64_t lives_freed(const struct lives *lives);
 
 #endif
