@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* The slow half of the functions below: at least n + 1 items, twice as many as before. */
 bool array_grow_u32(void *items, uint32_t n, uint32_t *capacity, size_t size);
@@ -61,5 +62,12 @@ static inline bool array_reserve_zeroed_size(void *items, size_t n, size_t *capa
 		uint32_t *: array_reserve_zeroed_u32,                                                        \
 		size_t *: array_reserve_zeroed_size)(items, n, capacity, size)
 /* clang-format on */
+
+/* qsort(3); no items may be NULL. */
+static inline void array_sort(void *items, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+	if (n > 1)
+		qsort(items, n, size, compare);
+}
 
 #endif

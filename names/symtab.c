@@ -178,7 +178,7 @@ static void sort_by_beginning(struct symtab *symtab)
 		symtab->v = sorted;
 		symtab->capacity = symtab->n;
 	} else {
-		qsort(symtab->v, symtab->n, sizeof(*symtab->v), symbol_compare);
+		array_sort(symtab->v, symtab->n, sizeof(*symtab->v), symbol_compare);
 		free(sorted);
 	}
 	free(items);
@@ -208,7 +208,7 @@ static void symtab_sort(struct symtab *symtab)
 		for (end = i + 1; end < symtab->n && symtab->v[end].lo == symtab->v[i].lo;)
 			end++;
 		if (end - i > FEW)
-			qsort(&symtab->v[i], end - i, sizeof(*symtab->v), symbol_compare);
+			array_sort(&symtab->v[i], end - i, sizeof(*symtab->v), symbol_compare);
 		else
 			sort_few(&symtab->v[i], end - i);
 	}

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "allocator_functions.h"
+#include "array.h"
 #include "displace.h"
 #include "mst_op.h"
 
@@ -303,7 +304,7 @@ char *entry_planner_plan(const struct elf_file *f, const Elf64_Ehdr *header, str
 	p->f = f;
 	p->header = header;
 	find_functions(p);
-	qsort(p->found, p->n_found, sizeof(*p->found), compare_found);
+	array_sort(p->found, p->n_found, sizeof(*p->found), compare_found);
 	read_code(p);
 	for (uint32_t i = 0; i < p->n_found && !p->problem; i++) {
 		if (p->found[i].function->shape < ENTRY_SHAPES && is_wanted(p, &p->found[i]))

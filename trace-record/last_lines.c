@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "finished_files.h"
 #include "first_lines.h"
 #include "messages.h"
@@ -64,14 +65,14 @@ static size_t merge_programs(struct program_count *counts, size_t n)
 {
 	size_t merged = 0;
 
-	qsort(counts, n, sizeof(*counts), compare_programs);
+	array_sort(counts, n, sizeof(*counts), compare_programs);
 	for (size_t i = 0; i < n; i++) {
 		if (merged && compare_programs(&counts[merged - 1], &counts[i]) == 0)
 			counts[merged - 1].n++;
 		else
 			counts[merged++] = counts[i];
 	}
-	qsort(counts, merged, sizeof(*counts), compare_counts);
+	array_sort(counts, merged, sizeof(*counts), compare_counts);
 	return merged;
 }
 

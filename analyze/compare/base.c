@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b)
 /* Of an even number the lower middle, which is a figure that there was. */
 static uint64_t median(uint64_t *values, unsigned n)
 {
-	qsort(values, n, sizeof(*values), compare);
+	array_sort(values, n, sizeof(*values), compare);
 	return values[(n - 1) / 2];
 }
 

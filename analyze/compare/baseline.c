@@ -390,8 +390,7 @@ static int compare_lines(const void *a, const void *b)
 
 static void write_run(struct baseline_run *run, struct out *out)
 {
-	if (run->n)
-		qsort(run->lines, run->n, sizeof(*run->lines), compare_lines);
+	array_sort(run->lines, run->n, sizeof(*run->lines), compare_lines);
 	out_printf(out, "\n%srun %s\n", run->comments ? run->comments : "", run->command);
 	for (size_t i = 0; i < run->n; i++) {
 		const struct baseline_line *line = &run->lines[i];
@@ -411,8 +410,7 @@ void baseline_write(struct baseline *b, struct out *out)
 		free(b->head[--b->n_head]);
 	for (size_t i = 0; i < b->n_head; i++)
 		out_printf(out, "%s\n", b->head[i]);
-	if (b->n_runs)
-		qsort(b->runs, b->n_runs, sizeof(*b->runs), compare_runs);
+	array_sort(b->runs, b->n_runs, sizeof(*b->runs), compare_runs);
 	for (size_t i = 0; i < b->n_runs; i++)
 		write_run(&b->runs[i], out);
 	if (b->tail)

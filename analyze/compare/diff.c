@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "array.h"
+
 const char *const diff_list_names[DIFF_LISTS] = { "same", "grew", "shrank", "new", "gone" };
 
 void diff_finish(struct diff *d)
@@ -121,8 +123,8 @@ const struct diff_row **diff_rows(const struct diff *d, enum figure figure, enum
 				(struct ranked){ distance(diff_before(row, figure), diff_after(row, figure)),
 						 i };
 	}
-	if (ranks && rows && *n)
-		qsort(ranks, *n, sizeof(*ranks), compare);
+	if (ranks && rows)
+		array_sort(ranks, *n, sizeof(*ranks), compare);
 	for (uint32_t i = 0; ranks && rows && i < *n; i++)
 		rows[i] = &d->rows[ranks[i].number];
 	if (!ranks) {

@@ -138,8 +138,7 @@ static bool join_equal(struct matching *m, bool given, enum match_how how)
 	const size_t most = (size_t)m->sides[0].given->n + m->sides[1].given->n;
 	struct candidate *c = malloc((most + 1) * sizeof(*c));
 	const uint32_t n = c ? list_candidates(m, given, c) : 0;
-	if (n)
-		qsort(c, n, sizeof(*c), compare_texts);
+	array_sort(c, n, sizeof(*c), compare_texts);
 	for (uint32_t i = 0, middle, end; i < n; i = end) {
 		for (end = i; end < n && same_text(c[i].text, c[end].text);)
 			end++;
@@ -325,8 +324,7 @@ static bool vote(const struct matching *m, const struct lonelies *l, struct vote
 static uint32_t elect(struct votes *v, uint32_t n_labels, uint32_t *renamed)
 {
 	uint32_t n = 0;
-	if (v->n)
-		qsort(v->items, v->n, sizeof(*v->items), compare_votes);
+	array_sort(v->items, v->n, sizeof(*v->items), compare_votes);
 	for (uint32_t i = 0; i < n_labels; i++)
 		renamed[i] = MST_NONE;
 	for (uint32_t i = 0; i < v->n; i++) {
@@ -528,7 +526,7 @@ static bool try_order(struct matching *m, struct candidate *c, uint32_t n,
 		      int (*compare)(const void *, const void *), struct pairs *pairs)
 {
 	bool fine = true;
-	qsort(c, n, sizeof(*c), compare);
+	array_sort(c, n, sizeof(*c), compare);
 	for (uint32_t i = 0, end; fine && i < n; i = end) {
 		for (end = i + 1; end < n && compare_ends(&c[i], &c[end]) == 0;)
 			end++;
@@ -579,8 +577,7 @@ static bool join_similar(struct matching *m, bool shorten)
 	if (n)
 		fine = try_order(m, c, n, compare_inwards, &pairs) &&
 		       try_order(m, c, n, compare_outwards, &pairs);
-	if (pairs.n)
-		qsort(pairs.items, pairs.n, sizeof(*pairs.items), compare_pairs);
+	array_sort(pairs.items, pairs.n, sizeof(*pairs.items), compare_pairs);
 	for (size_t i = 0; fine && i < pairs.n; i++) {
 		const struct pair *p = &pairs.items[i];
 		if (is_free(&m->sides[0], p->a) && is_free(&m->sides[1], p->b))

@@ -46,7 +46,7 @@ static void measure(const struct repeat *r, struct repeat_figure *f)
 				 ? "live is not repeated: give the moment with --at"
 				 : gate_measure(&gate, &f->limit, &subject, &f->values[i]);
 	}
-	qsort(f->values, r->n_runs, sizeof(*f->values), compare);
+	array_sort(f->values, r->n_runs, sizeof(*f->values), compare);
 	f->least = f->values[0];
 	f->median = f->values[(r->n_runs - 1) / 2];
 	f->most = f->values[r->n_runs - 1];

@@ -91,8 +91,7 @@ static int compare(const void *a, const void *b)
 int imported_names_write(struct imported_names *names, struct mst_writer *writer)
 {
 	int error = 0;
-	if (names->n_frames)
-		qsort(names->frames, names->n_frames, sizeof(*names->frames), compare);
+	array_sort(names->frames, names->n_frames, sizeof(*names->frames), compare);
 	for (uint32_t i = 0; i < names->n_frames && !error; i++) {
 		const struct named_frame *f = &names->frames[i];
 		if (f->n && !(i && f->frame == f[-1].frame))

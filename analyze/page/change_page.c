@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "answer_formats.h"
+#include "array.h"
 #include "change_tree.h"
 #include "json.h"
 #include "page_file.h"
@@ -216,7 +217,7 @@ static bool list_rows(struct maker *m, uint32_t most)
 			rank_by(m, ranks, (enum figure)f);
 	}
 	if (fine)
-		qsort(ranks, d->n, sizeof(*ranks), compare);
+		array_sort(ranks, d->n, sizeof(*ranks), compare);
 	for (uint32_t i = 0; fine && i < d->n && m->n_rows < most && ranks[i].share > 0; i++) {
 		m->n_rows += !m->listed[ranks[i].row];
 		m->listed[ranks[i].row] = 1;

@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 static size_t merge_run(struct crossing *items, size_t n, struct crossing *to)
 {
 	size_t merged = 0;
-	qsort(items, n, sizeof(*items), compare);
+	array_sort(items, n, sizeof(*items), compare);
 	for (size_t i = 0; i < n; i++) {
 		const struct crossing item = items[i];
 		if (merged && compare(&to[merged - 1], &item) == 0) {

@@ -478,8 +478,7 @@ static bool find_cuts(struct flows *f, const struct mst_reader *reader, const st
 	if (!cut_at_times(f, chunk) || !cut_at_threads(f, chunk) || !cut_at_marks(f, reader, chunk) ||
 	    !cut_at_peak(f, chunk))
 		return false;
-	if (f->n_cuts)
-		qsort(f->cuts, f->n_cuts, sizeof(*f->cuts), compare);
+	array_sort(f->cuts, f->n_cuts, sizeof(*f->cuts), compare);
 	return true;
 }
 

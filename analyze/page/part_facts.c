@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "group_lives.h"
 #include "parts.h"
 #include "trends.h"
@@ -69,8 +70,7 @@ static int compare_owners(const void *a, const void *b)
 static void merge_shares(struct facts *f)
 {
 	size_t n = 0;
-	if (f->n_shares)
-		qsort(f->shares, f->n_shares, sizeof(*f->shares), compare_owners);
+	array_sort(f->shares, f->n_shares, sizeof(*f->shares), compare_owners);
 	for (size_t i = 0; i < f->n_shares; i++) {
 		const struct share share = f->shares[i];
 		if (n && compare_owners(&f->shares[n - 1], &share) == 0)
@@ -79,8 +79,7 @@ static void merge_shares(struct facts *f)
 			f->shares[n++] = share;
 	}
 	f->n_shares = n;
-	if (n)
-		qsort(f->shares, n, sizeof(*f->shares), compare_shares);
+	array_sort(f->shares, n, sizeof(*f->shares), compare_shares);
 }
 
 static bool read_rows(struct facts *f)
@@ -149,8 +148,7 @@ static int64_t find_least(const int64_t *highest, uint32_t n_nodes)
 	if (!levels)
 		return INT64_MAX;
 	memcpy(levels, highest, n_nodes * sizeof(*levels));
-	if (n_nodes)
-		qsort(levels, n_nodes, sizeof(*levels), compare_levels);
+	array_sort(levels, n_nodes, sizeof(*levels), compare_levels);
 	if (n_nodes > VERDICTS_MOST && levels[VERDICTS_MOST - 1] > least)
 		least = levels[VERDICTS_MOST - 1];
 	free(levels);

@@ -111,8 +111,7 @@ static bool collect(struct pairs *pairs, const struct parts *p, const struct gro
 		if (item.birth != item.death && !add(pairs, &item))
 			return false;
 	}
-	if (pairs->n)
-		qsort(pairs->items, pairs->n, sizeof(*pairs->items), compare);
+	array_sort(pairs->items, pairs->n, sizeof(*pairs->items), compare);
 	return true;
 }
 

@@ -110,8 +110,7 @@ bool part_sources(struct parts *p)
 		if (*call->file && call->line > 0)
 			lines[n++] = (struct line){ call->file, (uint32_t)call->line };
 	}
-	if (n)
-		qsort(lines, n, sizeof(*lines), compare);
+	array_sort(lines, n, sizeof(*lines), compare);
 	for (uint32_t i = 0, end; fine && i < n && n_files < FILES_MOST && n_lines < LINES_MOST; i = end) {
 		for (end = i + 1; end < n && strcmp(lines[end].file, lines[i].file) == 0;)
 			end++;

@@ -170,7 +170,7 @@ static bool is_empty(const struct stack_row *s)
 static void merge(struct profile_rows *rows)
 {
 	size_t n = 0;
-	qsort(rows->items, rows->n, sizeof(*rows->items), compare);
+	array_sort(rows->items, rows->n, sizeof(*rows->items), compare);
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct stack_row *from = &rows->items[i];
 		struct stack_row *to = n ? &rows->items[n - 1] : NULL;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "array.h"
 #include "calltree.h"
 #include "sample_weight.h"
 
@@ -121,7 +122,7 @@ static void write_branches(struct drawing *d, struct branch *stack)
 			if (is_shown(d, c))
 				stack[n++] = (struct branch){ c, depth, d->sums[c] };
 		}
-		qsort(stack + first, n - first, sizeof(*stack), compare);
+		array_sort(stack + first, n - first, sizeof(*stack), compare);
 	}
 }
 

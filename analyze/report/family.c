@@ -434,7 +434,7 @@ static const struct process *write_processes(const struct family *f, struct answ
 		if (is_in_window(f, &f->processes[i]))
 			sorted[n++] = &f->processes[i];
 	}
-	qsort(sorted, n, sizeof(const struct process *), compare_processes);
+	array_sort(sorted, n, sizeof(const struct process *), compare_processes);
 	answer_table(a, "processes", "Processes", process_columns,
 		     sizeof(process_columns) / sizeof(*process_columns));
 	for (uint32_t i = 0; i < n && i < top; i++)
@@ -499,7 +499,7 @@ static void name_site(struct answer *a, const struct family_site *s)
 static void write_ends(struct family *f, struct answer *a, uint64_t all, uint64_t top)
 {
 	uint32_t n = 0;
-	qsort(f->sites, f->n_sites, sizeof(*f->sites), compare_ends);
+	array_sort(f->sites, f->n_sites, sizeof(*f->sites), compare_ends);
 	while (n < f->n_sites && f->sites[n].end_bytes)
 		n++;
 	if (n == 0)
@@ -521,7 +521,7 @@ static void write_calls(struct family *f, struct answer *a, uint64_t all, uint64
 {
 	if (f->n_sites == 0)
 		return;
-	qsort(f->sites, f->n_sites, sizeof(*f->sites), compare_calls);
+	array_sort(f->sites, f->n_sites, sizeof(*f->sites), compare_calls);
 	answer_table(a, "churn_sites", "What churns", call_columns,
 		     sizeof(call_columns) / sizeof(*call_columns));
 	for (uint32_t i = 0; i < f->n_sites && i < top; i++) {

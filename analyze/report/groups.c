@@ -198,7 +198,7 @@ bool groups_sort(struct groups *groups, enum group_order order)
 	for (uint32_t i = 0; fine && i < groups->n; i++)
 		ranks[i] = (struct ranked){ group_figure(&groups->items[i], order), i };
 	if (fine)
-		qsort(ranks, groups->n, sizeof(*ranks), compare);
+		array_sort(ranks, groups->n, sizeof(*ranks), compare);
 	for (uint32_t i = 0; fine && i < groups->n; i++)
 		sorted[i] = groups->items[ranks[i].number];
 	free(ranks);

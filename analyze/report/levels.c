@@ -79,8 +79,7 @@ uint64_t levels_peak(struct levels *l, uint64_t *then, uint32_t n_traces, uint64
 	uint64_t sum = 0, high = 0;
 	size_t at = 0;
 	memset(then, 0, n_traces * sizeof(*then));
-	if (l->n)
-		qsort(l->items, l->n, sizeof(*l->items), compare);
+	array_sort(l->items, l->n, sizeof(*l->items), compare);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct level *level = &l->items[i];
 		assert(level->trace < n_traces);

@@ -22,6 +22,12 @@ static int64_t live_at(const struct moments *m, const struct groups *groups, uin
 					     : trends_series(&m->trends, group)[moment];
 }
 
+/* Modulo 2^64: what a damaged trace says can be anything. */
+static int64_t subtract(int64_t from, int64_t n)
+{
+	return (int64_t)((uint64_t)from - (uint64_t)n);
+}
+
 /* False: no memory. */
 static bool find_moments(struct moments *m, struct report *r, const struct savings *s)
 {
@@ -80,7 +86,7 @@ static bool choose_removed(struct savings *s, struct report *r)
 	while (fine && m.n && q->n_removed < WITHOUT_MOST && m.left[find_highest(&m)] > half &&
 	       (next = find_next(&m, s)) != MST_NONE) {
 		for (uint32_t i = 0; i < m.n; i++)
-			m.left[i] -= live_at(&m, &s->groups, next, i);
+			m.left[i] = subtract(m.left[i], live_at(&m, &s->groups, next, i));
 		q->floors[q->n_removed] = m.peak && m.left[m.n - 1] > 0 ? (uint64_t)m.left[m.n - 1] : 0;
 		q->removed[q->n_removed++] = next;
 	}

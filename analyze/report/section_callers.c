@@ -2,6 +2,7 @@
 /* Functions, lines and libraries: what they allocated themselves, and with all that they called. */
 #include <stdlib.h>
 
+#include "array.h"
 #include "callers.h"
 #include "report.h"
 
@@ -81,8 +82,8 @@ static void write_callers(struct report *r, const char *key, const char *title, 
 	if (report_groups(r, r->profile, &stacks, BY_STACK, ORDER_BYTES)) {
 		if (!callers_collect(&callers, r->reader, r->calls, &stacks, by))
 			r->no_memory = true;
-		else if (callers.n)
-			qsort(callers.items, callers.n, sizeof(*callers.items), compare);
+		else
+			array_sort(callers.items, callers.n, sizeof(*callers.items), compare);
 		const uint32_t n = callers.n < top ? callers.n : (uint32_t)top;
 		if (!r->no_memory && report_knows_lives(r))
 			r->no_memory |= !callers_lives(&callers, n, r, by, &lives);

@@ -2,6 +2,7 @@
 /* Who calls the allocator most, how long blocks live, and what reallocs copy. */
 #include <stdlib.h>
 
+#include "array.h"
 #include "group_lives.h"
 #include "report.h"
 
@@ -110,7 +111,7 @@ static void write_reallocs(struct report *r, const struct groups *groups, const 
 			movers[n++] = (struct mover){ lives->items[i].copied, i };
 	}
 	if (n) {
-		qsort(movers, n, sizeof(*movers), compare);
+		array_sort(movers, n, sizeof(*movers), compare);
 		answer_table(r->answer, "reallocs", "Reallocs", realloc_columns,
 			     sizeof(realloc_columns) / sizeof(*realloc_columns));
 	}

@@ -2,6 +2,7 @@
 /* Calls that are wrong, or that gave nothing, with the stacks of the call and of the block. */
 #include <stdlib.h>
 
+#include "array.h"
 #include "report.h"
 
 static const struct answer_column columns[] = {
@@ -75,7 +76,7 @@ static void write_table(struct report *r, const struct mistake *mistakes, uint32
 	for (uint32_t i = 0; sorted && i < n; i++)
 		sorted[i] = mistakes[i];
 	if (sorted)
-		qsort(sorted, n, sizeof(*sorted), compare);
+		array_sort(sorted, n, sizeof(*sorted), compare);
 	for (uint32_t i = 0; sorted && i < n && i < top; i++) {
 		answer_text(r->answer, mistake_names[sorted[i].type]);
 		answer_number(r->answer, sorted[i].count);

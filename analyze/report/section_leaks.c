@@ -2,6 +2,7 @@
 /* What was never freed, by stack, and whether it grows. */
 #include <stdlib.h>
 
+#include "array.h"
 #include "report.h"
 #include "trends.h"
 
@@ -114,7 +115,7 @@ static uint32_t collect(struct report *r, const struct groups *groups, bool at_e
 	trends_finish(&trends);
 	if (r->no_memory)
 		return 0;
-	qsort(leaks, n, sizeof(*leaks), compare);
+	array_sort(leaks, n, sizeof(*leaks), compare);
 	return n;
 }
 

@@ -403,8 +403,7 @@ static void write_savings(struct report *r)
 	}
 	if (advice_list_collect(&list, r->turnover, r->reader, r->sites, s->group_of, s->groups.n) &&
 	    add_advice(&all, r, &list) && add_early(&all, r)) {
-		if (all.n)
-			qsort(all.items, all.n, sizeof(*all.items), compare);
+		array_sort(all.items, all.n, sizeof(*all.items), compare);
 		write_all(r, &all);
 	} else {
 		r->no_memory = true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "report.h"
 #include "steps.h"
 #include "trends.h"
@@ -70,7 +71,7 @@ static void write_makers(struct report *r, const struct step *step, uint32_t num
 		if (change != 0 && (change > 0) == (step->change > 0))
 			makers[n++] = (struct maker){ change, i };
 	}
-	qsort(makers, n, sizeof(*makers), compare);
+	array_sort(makers, n, sizeof(*makers), compare);
 	for (uint32_t i = 0; i < n && i < top; i++) {
 		answer_number(r->answer, number);
 		answer_number(r->answer, (uint64_t)makers[i].change);
@@ -122,7 +123,7 @@ static void write_threads_of(struct report *r, const struct step *step, uint32_t
 		if (change != 0 && (change > 0) == (step->change > 0))
 			makers[n++] = (struct maker){ change, i };
 	}
-	qsort(makers, n, sizeof(*makers), compare);
+	array_sort(makers, n, sizeof(*makers), compare);
 	for (uint32_t i = 0; i < n && i < top; i++) {
 		const struct mst_thread *thread = &threads[makers[i].group];
 		char tid[16];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "report.h"
 
 static const struct answer_column thread_columns[] = {
@@ -77,7 +78,7 @@ static void write_threads_table(struct report *r)
 		calls += threads[i].calls;
 	}
 	if (order)
-		qsort(order, active, sizeof(*order), compare);
+		array_sort(order, active, sizeof(*order), compare);
 	answer_table(r->answer, "threads", NULL, thread_columns,
 		     sizeof(thread_columns) / sizeof(*thread_columns));
 	for (uint32_t i = 0; i < active && i < top; i++) {
@@ -105,7 +106,7 @@ static void write_pairs(struct report *r)
 			order[foreign++] = (struct ranked){ pairs[i].blocks, i };
 	}
 	if (foreign) {
-		qsort(order, foreign, sizeof(*order), compare);
+		array_sort(order, foreign, sizeof(*order), compare);
 		answer_table(r->answer, "freed_by_others", "Freed by other threads", pair_columns,
 			     sizeof(pair_columns) / sizeof(*pair_columns));
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "file.h"
 #include "gate.h"
 #include "output_set.h"
@@ -154,7 +155,7 @@ static uint64_t find_least(const struct summary *s, enum figure figure, size_t m
 	for (uint32_t i = 0; values && i < s->n; i++)
 		values[i] = s->stacks[i].figures[figure];
 	if (values && s->n) {
-		qsort(values, s->n, sizeof(*values), compare_figures);
+		array_sort(values, s->n, sizeof(*values), compare_figures);
 		least = values[s->n < most ? s->n - 1 : most - 1];
 	}
 	free(values);

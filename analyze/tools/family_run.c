@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "family.h"
 #include "figures.h"
 #include "filtered_trace.h"
@@ -99,7 +100,7 @@ static bool look_at_all(struct run *run)
 		}
 		look(run, m);
 	}
-	qsort(run->members, run->n, sizeof(*run->members), compare);
+	array_sort(run->members, run->n, sizeof(*run->members), compare);
 	for (size_t i = 1; i < run->n; i++) {
 		if (strcmp(run->members[i - 1].path, run->members[i].path) == 0) {
 			tool_error(run->tool, "%s: given twice", run->members[i].path);

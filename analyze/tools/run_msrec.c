@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "install_paths.h"
 #include "mstrace.h"
 
@@ -234,8 +235,7 @@ int recording_list(struct recording *r)
 			error = add_trace(r, entry->d_name);
 	if (directory)
 		closedir(directory);
-	if (r->n)
-		qsort(r->traces, r->n, sizeof(*r->traces), compare_ends);
+	array_sort(r->traces, r->n, sizeof(*r->traces), compare_ends);
 	return error;
 }
 

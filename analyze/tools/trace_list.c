@@ -63,8 +63,7 @@ static bool add_folder(struct trace_list *list, DIR *folder, const char *path)
 		errno = ENOENT;
 		return false;
 	}
-	if (list->n > first)
-		qsort(list->items + first, list->n - first, sizeof(*list->items), compare);
+	array_sort(list->items + first, list->n - first, sizeof(*list->items), compare);
 	return fine;
 }
 
