@@ -83,6 +83,9 @@ static bool note_marker(struct cut_state *cut_state, const struct mst_event *e, 
 	if (kind->op == MST_OP_LOST)
 		cut_state->lost += kind->size;
 	cut_state->exited |= kind->op == MST_OP_EXIT;
+	if (kind->op == MST_OP_OFF || kind->op == MST_OP_ON)
+		cut_state->off = kind->op == MST_OP_OFF;
+	cut_state->was_off |= cut_state->off;
 	if (mst_op_is_page(kind->op) && cut_state->pages)
 		page_state_note(cut_state->pages, kind, e->address, initial);
 	note_mapping(cut_state, kind);
@@ -275,6 +278,21 @@ static int write_depths(const struct cut_state *cut_state, struct remapper *rema
 	return err;
 }
 
+/* Frees of blocks that came while recording was off stay known as such. */
+static int write_phase(const struct cut_state *cut_state, struct remapper *remapper, uint64_t begin_ns)
+{
+	int err;
+
+	if (!cut_state->was_off)
+		return 0;
+	err = remapper_at_unknown(remapper, begin_ns);
+	if (!err)
+		err = mst_writer_marker(remapper->writer, MST_OP_OFF, 0, 0);
+	if (!err && !cut_state->off)
+		err = mst_writer_marker(remapper->writer, MST_OP_ON, 0, 0);
+	return err;
+}
+
 int cut_state_write(struct cut_state *cut_state, struct remapper *remapper, uint64_t begin_ns)
 {
 	int err;
@@ -291,6 +309,8 @@ int cut_state_write(struct cut_state *cut_state, struct remapper *remapper, uint
 		err = mst_writer_marker(remapper->writer, MST_OP_MMAP_ANON, 0, cut_state->mapped);
 	if (!err && cut_state->exited && !(err = remapper_at_unknown(remapper, begin_ns)))
 		err = mst_writer_marker(remapper->writer, MST_OP_EXIT, 0, 0);
+	if (!err)
+		err = write_phase(cut_state, remapper, begin_ns);
 	if (!err && cut_state->pages && !(err = remapper_at_unknown(remapper, begin_ns)))
 		err = page_state_write(cut_state->pages, remapper->remap, remapper->writer, NULL);
 	return err ? err : mst_writer_end_initial_state(remapper->writer);

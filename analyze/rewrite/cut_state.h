@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state of the heap where a cut begins, and the initial state (FORMAT.md) that records it in the new trace: live
- * blocks, stacks that have allocated, depths of stacks, mapped bytes, pages, and whether the exit handlers are done.
+ * blocks, stacks that have allocated, depths of stacks, mapped bytes, pages, phases, and whether the exit handlers are done.
  *
  * Kinds and records are those of the old trace. False: no memory.
  */
@@ -27,7 +27,8 @@ struct cut_state {
 	uint64_t mapped, remapped; /* bytes; what the mremap to come is to change */
 	struct page_state *pages;  /* NULL: pages are not wanted */
 	uint64_t null_frees, instructions, lost;
-	bool exited; /* the exit handlers are done */
+	bool exited;       /* the exit handlers are done */
+	bool off, was_off; /* blocks that come are not recorded now; or were not at some time */
 };
 
 /* An empty state. The caller sets `pages` if pages are wanted, and `filter`. */

@@ -353,6 +353,25 @@ class Tests:
         name = [name for name in os.listdir(self.folder) if f".{child}." in name][0]
         assert self.errors(name) == (1, 0, 0, 0) and self.live(name) == 805, (self.errors(name), self.live(name))
 
+    def test_cut_while_off(self):
+        """A cut that begins while recording is off, or after that, knows it."""
+        program = self.start()
+        program.do("alloc 10 1000")
+        self.request(program, "off")
+        program.do("alloc 20 100")
+        self.request(program, "mark")
+        program.do("free 3")
+        self.request(program, "on")
+        program.do("alloc 1 7")
+        self.run("msrec", "mark", program.pid, "on again")
+        program.do("free 3", "oldest 2")
+        program.end()
+        for name in ("mark", "on again"):
+            self.run("convert", "-q", "--to=trace", f"--from=mark:{name}", "-o", "cut.zst", "t.zst")
+            assert self.phases("cut.zst") == ["off", "on"], (name, self.phases("cut.zst"))
+            assert self.errors("cut.zst") == (2, 0, 0, 0), (name, self.errors("cut.zst"))
+            assert self.live("cut.zst") == self.live("t.zst") == 9000, name
+
     def test_switched_family(self):
         """msrec's own id: all processes, and those to come."""
         program = self.start("--dormant")
