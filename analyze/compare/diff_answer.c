@@ -288,7 +288,9 @@ static void write_head(struct answer *a, const struct diff *d)
 static void note_limits(struct answer *a, const struct diff *d)
 {
 	bool partial = d->now->partial, sampled = d->now->sampled, lives = d->now->knows_lives;
+	bool growing = d->now->growing;
 	for (unsigned i = 0; i < d->base->n_runs; i++) {
+		growing |= d->base->runs[i].growing;
 		partial |= d->base->runs[i].partial;
 		sampled |= d->base->runs[i].sampled;
 		lives &= d->base->runs[i].knows_lives;
@@ -300,7 +302,10 @@ static void note_limits(struct answer *a, const struct diff *d)
 			    "back.");
 	if (sampled)
 		answer_note_first(a, "Estimates: a trace is a sample.");
-	if (partial)
+	if (growing)
+		answer_note_first(a,
+				  "A trace is still being recorded; this is about what is recorded so far.");
+	else if (partial)
 		answer_note_first(a, "A trace is damaged or cut; this is about what lies before that.");
 }
 

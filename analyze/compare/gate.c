@@ -121,6 +121,8 @@ const char *gate_measure(const struct gate *c, const struct limit *limit, const 
 
 const char *gate_doubt(const struct summary *s)
 {
+	if (s->growing)
+		return "the trace is still being recorded";
 	if (s->partial || !s->ended)
 		return "the trace is damaged or cut";
 	if (s->lost)

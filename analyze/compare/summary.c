@@ -409,6 +409,7 @@ static void add_totals(struct summary *s, const struct report *r)
 	s->resident = mst_reader_peak_resident(r->reader);
 	const struct mst_end *end = mst_reader_end(r->reader);
 	s->ended = end;
+	s->growing = r->growing;
 	s->lost = end ? end->lost : 0;
 	s->stopped = end && end->reason == MST_END_DETACHED;
 	s->part = r->begin_ns > 0;

@@ -74,6 +74,7 @@ struct summary {
 	uint64_t errors;   /* wrong calls (mistakes.h), but for requests of no bytes */
 	uint32_t threads;
 	bool ended;         /* the trace has its end */
+	bool growing;       /* it has not: it is still being recorded */
 	bool stopped, part; /* that is before the program's; its beginning is behind the program's */
 	struct summary_stack *stacks; /* no two have equal labels */
 	uint32_t n, room;

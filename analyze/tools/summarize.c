@@ -62,6 +62,7 @@ static int sum_up(const struct tool *tool, const struct tool_trace *trace, struc
 	if (!tool_has_result(status))
 		return status;
 	r->partial = status == TOOL_PARTIAL;
+	r->growing = r->partial && tool_is_growing(trace);
 	r->sites = sites_create(r->reader, r->calls, &r->query->hidden);
 	if (!r->sites || !summary_make(summary, r, labels, &wanted)) {
 		if (r->sites)
@@ -128,6 +129,7 @@ static int read_trace(const struct report_command *command, const struct tool_tr
 	tool_close(&filtered.trace);
 	if (tool_has_result(made)) {
 		summary->partial |= status == TOOL_PARTIAL;
+		summary->growing = status == TOOL_PARTIAL && tool_is_growing(trace);
 		summary->passed = (struct answer_filter){
 			.calls = weight_blocks(filtered.passed.calls),
 			.all_calls = weight_blocks(filtered.all.calls),

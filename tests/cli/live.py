@@ -289,7 +289,9 @@ class Tests:
             assert "still running" in shown and "peak        9.77 KiB" in shown, shown
             assert "This is about what is recorded so far." in shown, shown
             assert "is still being recorded; the " in self.said and "no end mark" not in self.said, self.said
-            assert "cannot be verified" in self.run("report", "--check=peak<=1G", "t.zst", status=2)
+            gate = self.run("report", "--check=peak<=1G", "t.zst", status=2)
+            assert "cannot be verified: the trace is still being recorded" in " ".join(gate.split()), gate
+            assert "recorded so far" in self.run("report", "--diff=t.zst", "t.zst", status=1)
             if kill:
                 program.process.kill()
                 program.process.communicate()
