@@ -108,8 +108,8 @@ static int run_msreport(const struct words *w, int to, int errors)
 /* ---- Before the run ---- */
 
 /*
- * msreport without a trace looks at the limits alone. What is wrong with the command line is told before the run; what is
- * wrong with the file, after it.
+ * msreport without a trace looks at the limits alone. Mistakes of the command line are reported before the run; those
+ * of the file, after it.
  */
 bool check_prepare(const struct check_options *options)
 {

@@ -33,7 +33,7 @@ bool early_names_take(struct early_names *names, uint64_t pointer, char name[SHM
 
 /*
  * What a thread is called now. `number` is the process's id in its own namespace, `tid` the thread's. False: it is gone, or
- * cannot be told.
+ * its name cannot be read.
  */
 bool thread_name_read(pid_t pid, uint32_t number, uint32_t tid, char name[SHM_NAME_BYTES]);
 

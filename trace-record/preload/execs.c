@@ -138,7 +138,7 @@ static const char *search(const char *name, char found[PATH_BYTES])
 	return NULL;
 }
 
-/* 0, or why the program will not be recorded, which msrec is told. */
+/* 0, or why the program will not be recorded, which is noted for msrec. */
 static unsigned examine(const struct execution *e, const struct surroundings *around)
 {
 	char found[PATH_BYTES];

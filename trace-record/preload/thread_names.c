@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls by which a program names its threads. The kernel keeps the names; what it is not told of here, msrec reads from
+ * The calls by which a program names its threads. The kernel keeps the names; those given in other ways msrec reads from
  * /proc.
  */
 #include <errno.h>
