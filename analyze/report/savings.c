@@ -18,14 +18,8 @@ struct moments {
 
 static int64_t live_at(const struct moments *m, const struct groups *groups, uint32_t group, uint32_t moment)
 {
-	return m->peak && moment + 1 == m->n ? (int64_t)groups->items[group].then_bytes
+	return m->peak && moment + 1 == m->n ? timeline_level(groups->items[group].then_bytes)
 					     : trends_series(&m->trends, group)[moment];
-}
-
-/* Modulo 2^64: what a damaged trace says can be anything. */
-static int64_t subtract(int64_t from, int64_t n)
-{
-	return (int64_t)((uint64_t)from - (uint64_t)n);
 }
 
 /* False: no memory. */
@@ -33,10 +27,10 @@ static bool find_moments(struct moments *m, struct report *r, const struct savin
 {
 	const struct timeline_point *points = timeline_points(r->timeline, &m->n);
 	for (uint32_t i = 0; i < m->n; i++)
-		m->left[i] = (int64_t)points[i].bytes;
+		m->left[i] = timeline_level(points[i].bytes);
 	m->peak = r->query->at.kind == AT_PEAK;
 	if (m->peak)
-		m->left[m->n++] = (int64_t)turnover_peak(r->turnover).bytes;
+		m->left[m->n++] = timeline_level(turnover_peak(r->turnover).bytes);
 	return trends_follow(&m->trends, r, &s->groups);
 }
 
@@ -86,7 +80,8 @@ static bool choose_removed(struct savings *s, struct report *r)
 	while (fine && m.n && q->n_removed < WITHOUT_MOST && m.left[find_highest(&m)] > half &&
 	       (next = find_next(&m, s)) != MST_NONE) {
 		for (uint32_t i = 0; i < m.n; i++)
-			m.left[i] = subtract(m.left[i], live_at(&m, &s->groups, next, i));
+			m.left[i] = timeline_level((uint64_t)m.left[i] -
+						   (uint64_t)live_at(&m, &s->groups, next, i));
 		q->floors[q->n_removed] = m.peak && m.left[m.n - 1] > 0 ? (uint64_t)m.left[m.n - 1] : 0;
 		q->removed[q->n_removed++] = next;
 	}

@@ -121,7 +121,7 @@ static void write_graph(struct report *r)
 	const uint32_t shown = n < GRAPH ? n : GRAPH;
 	bool any = false;
 	for (uint32_t i = 0; i < shown; i++) {
-		levels[i] = (int64_t)points[(uint64_t)(i + 1) * n / shown - 1].bytes;
+		levels[i] = timeline_level(points[(uint64_t)(i + 1) * n / shown - 1].bytes);
 		any |= levels[i];
 	}
 	answer_fact_series(r->answer, "live_bytes", any ? "live" : NULL, levels, shown);

@@ -119,7 +119,7 @@ static void write_threads_of(struct report *r, const struct step *step, uint32_t
 	thread_changes_add_up(r->thread_changes, timeline_begins_ns(r->timeline, step->first),
 			      timeline_begins_ns(r->timeline, step->last + 1), sums, n_threads);
 	for (uint32_t i = 0; i < n_threads; i++) {
-		const int64_t change = (int64_t)sums[i];
+		const int64_t change = timeline_level(sums[i]);
 		if (change != 0 && (change > 0) == (step->change > 0))
 			makers[n++] = (struct maker){ change, i };
 	}
@@ -160,7 +160,7 @@ static void write_steps(struct report *r)
 	uint32_t n;
 	const struct timeline_point *points = timeline_points(r->timeline, &n);
 	for (uint32_t i = 0; i < n; i++)
-		levels[i] = (int64_t)points[i].bytes;
+		levels[i] = timeline_level(points[i].bytes);
 	const uint64_t top = report_top(r, 10);
 	const uint32_t found = steps_find(levels, n, steps, top < STEPS_MOST ? (uint32_t)top : STEPS_MOST);
 	answer_section(r->answer, "steps", "Steps of the live bytes");

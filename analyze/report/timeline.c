@@ -328,7 +328,7 @@ static uint32_t group_at(const struct timeline *t, size_t change, const uint32_t
 bool timeline_highest(const struct timeline *t, const uint32_t *group_of, uint32_t n_stacks,
 		      uint32_t n_groups, int64_t *highest)
 {
-	int64_t *levels = calloc(n_groups + (size_t)1, sizeof(*levels));
+	uint64_t *levels = calloc(n_groups + (size_t)1, sizeof(*levels));
 	size_t begin = 0;
 	memset(highest, 0, n_groups * sizeof(*highest));
 	for (uint32_t bucket = 0; levels && bucket < t->n_buckets; bucket++) {
@@ -336,18 +336,24 @@ bool timeline_highest(const struct timeline *t, const uint32_t *group_of, uint32
 		for (size_t i = begin; i < end; i++) {
 			const uint32_t group = group_at(t, i, group_of, n_stacks);
 			if (group != MST_NONE)
-				levels[group] += (int64_t)t->changes[i].bytes;
+				levels[group] += t->changes[i].bytes;
 		}
 		for (size_t i = begin; i < end; i++) {
 			const uint32_t group = group_at(t, i, group_of, n_stacks);
-			if (group != MST_NONE && levels[group] > highest[group])
-				highest[group] = levels[group];
+			if (group != MST_NONE && timeline_level(levels[group]) > highest[group])
+				highest[group] = timeline_level(levels[group]);
 		}
 		begin = end;
 	}
 	const bool fine = levels;
 	free(levels);
 	return fine;
+}
+
+/* Modulo 2^64, as the changes are. */
+static void add(int64_t *to, uint64_t bytes)
+{
+	*to = (int64_t)((uint64_t)*to + bytes);
 }
 
 void timeline_follow(const struct timeline *t, const uint32_t *group_of, uint32_t n_stacks, uint32_t n_groups,
@@ -361,11 +367,14 @@ void timeline_follow(const struct timeline *t, const uint32_t *group_of, uint32_
 			const uint32_t group = group_at(t, i, group_of, n_stacks);
 			assert(group == MST_NONE || group < n_groups);
 			if (group != MST_NONE)
-				series[(size_t)group * n + bucket] += (int64_t)t->changes[i].bytes;
+				add(&series[(size_t)group * n + bucket], t->changes[i].bytes);
 		}
 	}
 	for (uint32_t g = 0; g < n_groups; g++) {
+		int64_t *of_group = series + (size_t)g * n;
 		for (uint32_t bucket = 1; bucket < n; bucket++)
-			series[(size_t)g * n + bucket] += series[(size_t)g * n + bucket - 1];
+			add(&of_group[bucket], (uint64_t)of_group[bucket - 1]);
+		for (uint32_t bucket = 0; bucket < n; bucket++)
+			of_group[bucket] = timeline_level((uint64_t)of_group[bucket]);
 	}
 }

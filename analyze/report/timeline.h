@@ -32,6 +32,17 @@ struct timeline_point {
 const struct timeline_point *timeline_points(const struct timeline *timeline, uint32_t *n);
 uint64_t timeline_begins_ns(const struct timeline *timeline, uint32_t bucket);
 
+#define TIMELINE_MOST ((int64_t)1 << 61)
+
+/* Live bytes with a sign, of at most TIMELINE_MOST: differences and quarters of levels cannot overflow. */
+static inline int64_t timeline_level(uint64_t bytes)
+{
+	const int64_t level = (int64_t)bytes;
+	if (level > TIMELINE_MOST)
+		return TIMELINE_MOST;
+	return level < -TIMELINE_MOST ? -TIMELINE_MOST : level;
+}
+
 /*
  * After the replay: the live bytes of groups of stacks. `group_of` says by stack the group, or MST_NONE, of the first
  * `n_stacks` stacks; series[group * n + bucket] becomes the live bytes at the end of each of the n buckets.

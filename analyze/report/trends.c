@@ -37,7 +37,7 @@ static uint32_t find_clean_up(const struct report *r, uint32_t *n)
 	int64_t levels[TIMELINE_BUCKETS];
 	const struct timeline_point *points = timeline_points(r->timeline, n);
 	for (uint32_t i = 0; i < *n; i++)
-		levels[i] = (int64_t)points[i].bytes;
+		levels[i] = timeline_level(points[i].bytes);
 	return verdict_clean_up(levels, *n);
 }
 
