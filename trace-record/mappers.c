@@ -138,6 +138,18 @@ pid_t mapper_numbered(int fd, pid_t number, pid_t outer, bool (*known)(const voi
 	return mapping == NOT_MAPPED || !is_young(likely) ? -1 : likely;
 }
 
+pid_t mapper_of_space(int fd, pid_t number)
+{
+	return mapping_of(number, fd) == MAPPED || is_young(number) ? number : -1;
+}
+
+uint64_t mapper_own_space(void)
+{
+	struct stat space;
+
+	return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
+}
+
 bool has_unknown_mapper(int fd, bool (*known)(const void *context, pid_t pid), const void *context)
 {
 	return find_mapper(fd, 0, known, context) != 0;

@@ -7,6 +7,7 @@
 #define TRACE_RECORD_MAPPERS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum mapping {
@@ -25,6 +26,12 @@ enum mapping mapping_of(pid_t pid, int fd);
  */
 pid_t mapper_numbered(int fd, pid_t number, pid_t outer, bool (*known)(const void *context, pid_t pid),
 		      const void *context);
+
+/* The same for an id in msrec's own namespace, which needs no search. */
+pid_t mapper_of_space(int fd, pid_t number);
+
+/* That namespace, as in struct shm_segment; 0: not known. */
+uint64_t mapper_own_space(void);
 
 /* Whether any process maps the file but the caller and those for which `known` returns true. */
 bool has_unknown_mapper(int fd, bool (*known)(const void *context, pid_t pid), const void *context);

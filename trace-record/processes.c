@@ -27,6 +27,7 @@ _Static_assert(2 * DEFER_ROUNDS < KNOWN, "a count of rounds is never KNOWN");
 int processes_init(struct processes *ps, struct session *session)
 {
 	*ps = (struct processes){ .session = session };
+	ps->pid_space = mapper_own_space();
 	ps->known = calloc(SHM_SEGMENTS, sizeof(*ps->known));
 	return ps->known ? 0 : -1;
 }
@@ -132,8 +133,10 @@ static pid_t number_of(const struct shm_segment *segment)
  */
 static struct process *add_process(struct processes *ps, const struct shm_segment *segment)
 {
-	const pid_t pid = mapper_numbered(ps->session->family.fd, (pid_t)segment->pid,
-					  (pid_t)segment->outer_pid, is_recorded, ps->first);
+	const pid_t pid = segment->pid_space && segment->pid_space == ps->pid_space
+				  ? mapper_of_space(ps->session->family.fd, (pid_t)segment->pid)
+				  : mapper_numbered(ps->session->family.fd, (pid_t)segment->pid,
+						    (pid_t)segment->outer_pid, is_recorded, ps->first);
 	struct process *p = process_create(pid > 0 ? pid : number_of(segment)), **end = &ps->first;
 
 	if (!p)

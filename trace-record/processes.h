@@ -20,6 +20,7 @@ struct process {
 
 struct processes {
 	struct session *session;
+	uint64_t pid_space;    /* msrec's own; 0: not known */
 	struct process *first; /* in the order of appearance */
 	uint8_t *known;        /* by segment: KNOWN = has a process here, else rounds deferred */
 	pid_t main_pid;        /* 0: not started */

@@ -77,11 +77,27 @@ static void test_ending(void **state)
 	}
 }
 
+/* An id of the same namespace is that process's as long as it maps the file or began after msrec. */
+static void test_space(void **state)
+{
+	const pid_t pid = start();
+
+	(void)state;
+	assert_true(mapper_own_space() != 0);
+	assert_int_equal(mapper_of_space(fd, pid), pid);
+	assert_int_equal(mapper_of_space(STDIN_FILENO, pid), pid);
+	assert_int_equal(mapper_of_space(STDIN_FILENO, 1), -1); /* older */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(mapper_of_space(fd, pid), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_living),
 		cmocka_unit_test(test_ending),
+		cmocka_unit_test(test_space),
 	};
 
 	fd = memfd_create("mapped", 0);

@@ -164,6 +164,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	take_options(p);
 	segment->pid = p->pid;
 	segment->outer_pid = os_outer_pid();
+	segment->pid_space = os_pid_space();
 	segment->parent = parent;
 	segment->parent_fork = fork;
 	atomic_store(&segment->phase, phase ? phase : atomic_load(&p->family->phase));

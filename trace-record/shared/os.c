@@ -161,6 +161,15 @@ uint32_t os_outer_pid(void)
 	return pid;
 }
 
+uint64_t os_pid_space(void)
+{
+	struct stat st;
+
+	if (os_call6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&st, 0, 0, 0) < 0)
+		return 0;
+	return st.st_ino;
+}
+
 /* A search through "NAME=value\0NAME=value\0". */
 struct search {
 	const char *name;

@@ -139,6 +139,9 @@ static inline uint32_t os_tid(void)
 /* The process's id in the namespace of /proc, which may be an outer one; 0: there is no /proc. */
 uint32_t os_outer_pid(void);
 
+/* The namespace of the process's id, the same number for all processes in it; 0: there is no /proc. */
+uint64_t os_pid_space(void);
+
 /* Bytes of address space that the process may have; UINT64_MAX: as many as there are. */
 uint64_t os_address_space(void);
 

@@ -33,7 +33,7 @@
 #include "mst_op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 15u
+#define SHM_VERSION 16u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -128,6 +128,7 @@ struct shm_segment {
 	uint32_t unowned;            /* its rings have no owners; they end with the process */
 	_Atomic uint32_t phase;      /* enum shm_phase; each side may change it */
 	uint64_t start;              /* stamp */
+	uint64_t pid_space;          /* namespace of `pid`; 0: not known */
 	_Atomic uint32_t command_bytes;
 	struct shm_ring rings[SHM_RINGS];
 };

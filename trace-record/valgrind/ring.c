@@ -46,6 +46,7 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 	segment = ring.segment = shm_segment(ring.family, ring.segment_number);
 	segment->pid = os_pid();
 	segment->outer_pid = os_outer_pid();
+	segment->pid_space = os_pid_space();
 	segment->parent = parent;
 	segment->parent_fork = fork;
 	segment->unowned = true;
