@@ -394,7 +394,7 @@ static int open_consumer(struct tracee *t, uint32_t ring_id)
 }
 
 /* Frees the ring of a thread that is gone, for another thread. */
-static void close_consumer(struct consumer *consumer)
+static void close_consumer(struct tracee *t, struct consumer *consumer)
 {
 	if (atomic_load(&consumer->ring->state) == SHM_RING_USED && consumer_done(consumer)) {
 		atomic_store(&consumer->ring->tail, atomic_load(&consumer->ring->head));
@@ -402,6 +402,7 @@ static void close_consumer(struct consumer *consumer)
 		consumer->peeked = false;
 		consumer->broken = false;
 		atomic_store(&consumer->ring->state, SHM_RING_FREE);
+		atomic_fetch_add(&t->segment->rings_freed, 1);
 	}
 }
 
@@ -465,7 +466,7 @@ void tracee_settle_rings(struct tracee *t)
 		consumer_release(consumer);
 		count_null_frees(t, consumer);
 		count_losses(t, consumer);
-		close_consumer(consumer);
+		close_consumer(t, consumer);
 		assert(consumer->released == consumer->tail);
 	}
 }

@@ -172,6 +172,7 @@ static bool open_process(struct process *p, uint32_t parent)
 		place_threads(p);
 	p->forks.stale_locks |= forked && (p->forks.threaded || p->threaded);
 	atomic_store(&p->many_rings, false);
+	atomic_store(&p->full_at, 0);
 	atomic_store(&p->threaded, false);
 	atomic_store(&p->forks.forking, 0);
 	segment->start = stamp_now();

@@ -58,9 +58,10 @@ struct process {
 	uint32_t pid;
 	struct process_options options;
 	struct process_forks forks;
-	bool pages_begun;        /* this process, or an ancestor that forked it, watches page calls */
-	_Atomic bool many_rings; /* more than one ring is, or was, in use: every record has a stamp */
-	_Atomic bool threaded;   /* more than one thread has emitted */
+	bool pages_begun;         /* this process, or an ancestor that forked it, watches page calls */
+	_Atomic bool many_rings;  /* more than one ring is, or was, in use: every record has a stamp */
+	_Atomic bool threaded;    /* more than one thread has emitted */
+	_Atomic uint32_t full_at; /* rings_freed + 1, when a thread found no ring; 0: none has */
 	struct thread *_Atomic threads[SHM_RINGS]; /* by ring id; release */
 };
 

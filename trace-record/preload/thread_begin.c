@@ -71,6 +71,38 @@ static struct shm_ring *await_ring(struct process *p, uint32_t from, uint32_t *r
 	return ring;
 }
 
+/* ---- threads without a ring ---- */
+
+#define RINGLESS_BITS 10
+
+/*
+ * The thread pointers of threads that found no ring, as long as there is none: their calls are counted as losses without
+ * another search.
+ */
+static _Atomic uintptr_t ringless[1u << RINGLESS_BITS];
+
+static _Atomic uintptr_t *ringless_entry(void)
+{
+	return &ringless[(thread_pointer() * 0x9e3779b97f4a7c15u) >> (64 - RINGLESS_BITS)];
+}
+
+static bool is_ringless(struct process *p)
+{
+	return atomic_load(&p->full_at) == atomic_load(&p->segment->rings_freed) + 1 &&
+	       atomic_load(ringless_entry()) == thread_pointer();
+}
+
+/* Remembers whether the calling thread has a ring. */
+static void note_ring(bool has_one)
+{
+	uintptr_t tp = thread_pointer();
+
+	if (has_one)
+		atomic_compare_exchange_strong(ringless_entry(), &tp, 0);
+	else
+		atomic_store(ringless_entry(), tp);
+}
+
 /* ---- states ---- */
 
 /* A thread's memory begins with its state; the unwinder's stack follows. */
@@ -135,6 +167,7 @@ static void set_up_thread(struct process *p, struct thread *t, const struct thre
 static struct thread *begin_ring(struct process *p, const struct thread *outer)
 {
 	const uint32_t from = outer ? outer->first_ring_id + 1 : 0;
+	const uint32_t freed = atomic_load(&p->segment->rings_freed);
 	struct shm_ring *ring;
 	struct thread *t;
 	uint64_t mask;
@@ -143,8 +176,11 @@ static struct thread *begin_ring(struct process *p, const struct thread *outer)
 	ring = claim_ring(p, from, &ring_id);
 	if (!ring)
 		ring = await_ring(p, from, &ring_id);
-	if (!ring)
+	if (!ring) {
+		if (from == 0)
+			atomic_store(&p->full_at, freed + 1);
 		return NULL;
+	}
 	mask = os_block_signals();
 	atomic_store(&no_rings, false);
 	t = segments_open_ring(p, ring_id) ? thread_memory(p, ring_id) : NULL;
@@ -230,13 +266,14 @@ struct thread *thread_begin(void)
 
 	if (!p)
 		p = process_begin();
-	if (p) {
+	if (p && !is_ringless(p)) {
 		t = thread_find(p);
 		if (!t)
 			t = begin_thread(p);
-		if (!t)
-			atomic_fetch_add(&p->segment->ringless, 1);
+		note_ring(t);
 	}
+	if (p && !t)
+		atomic_fetch_add(&p->segment->ringless, 1);
 	if (t)
 		atomic_store(thread_cache_entry(thread_pointer()), t);
 	errno = saved;

@@ -114,21 +114,22 @@ enum shm_segment_state {
 #define SHM_NO_SEGMENT UINT32_MAX
 
 struct shm_segment {
-	_Atomic uint32_t rings_used; /* rings with ids below this have been used at some time */
-	_Atomic uint32_t forks;      /* numbers the forks of this process from 1 */
-	uint32_t pid;                /* in the process's own namespace */
-	uint32_t outer_pid;          /* in that of the /proc it sees, which is msrec's; 0: it sees none */
-	uint32_t parent;             /* segment of the process this one forked from */
-	uint32_t parent_fork;        /* number of that fork; 0 = not known */
-	_Atomic uint32_t ringless;   /* calls of threads that have no ring */
-	_Atomic uint32_t refused;    /* msrec will not read this segment: the process stops recording */
-	_Atomic uint32_t unwatched;  /* not all page calls can be recorded, with --pages */
-	_Atomic uint32_t executing;  /* the process is about to be another program */
-	uint32_t patched;            /* the entries of the program's own allocator lead to the recorder */
-	uint32_t unowned;            /* its rings have no owners; they end with the process */
-	_Atomic uint32_t phase;      /* enum shm_phase; each side may change it */
-	uint64_t start;              /* stamp */
-	uint64_t pid_space;          /* namespace of `pid`; 0: not known */
+	_Atomic uint32_t rings_used;  /* rings with ids below this have been used at some time */
+	_Atomic uint32_t forks;       /* numbers the forks of this process from 1 */
+	uint32_t pid;                 /* in the process's own namespace */
+	uint32_t outer_pid;           /* in that of the /proc it sees, which is msrec's; 0: it sees none */
+	uint32_t parent;              /* segment of the process this one forked from */
+	uint32_t parent_fork;         /* number of that fork; 0 = not known */
+	_Atomic uint32_t ringless;    /* calls of threads that have no ring */
+	_Atomic uint32_t rings_freed; /* by msrec, of threads that are gone */
+	_Atomic uint32_t refused;     /* msrec will not read this segment: the process stops recording */
+	_Atomic uint32_t unwatched;   /* not all page calls can be recorded, with --pages */
+	_Atomic uint32_t executing;   /* the process is about to be another program */
+	uint32_t patched;             /* the entries of the program's own allocator lead to the recorder */
+	uint32_t unowned;             /* its rings have no owners; they end with the process */
+	_Atomic uint32_t phase;       /* enum shm_phase; each side may change it */
+	uint64_t start;               /* stamp */
+	uint64_t pid_space;           /* namespace of `pid`; 0: not known */
 	_Atomic uint32_t command_bytes;
 	struct shm_ring rings[SHM_RINGS];
 };
