@@ -289,13 +289,29 @@ static int take_initial(struct massif *m, const struct mst_kind *kind, uint64_t 
 	return is_block ? change_custom(m, kind, true, context) : change_pages(m, &step, context);
 }
 
+/* Stacks of custom blocks that are gone stay in the tree, as those of pages do, which the initial state has as events. */
+static int take_past_custom(struct massif *m, const struct mst_kind *kinds)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->chunk->n_tokens && !err; i++) {
+		const struct mst_token *token = &m->chunk->tokens[i];
+		struct mst_kind past = kinds[token->kind];
+
+		past.size = 0;
+		if (token->role == MST_ALLOC && counts_custom(m, &past))
+			err = take_initial(m, &past, 0);
+	}
+	return err;
+}
+
 int massif_take_pages(struct massif *m)
 {
 	struct mst_cursor cursor = MST_CURSOR(m->chunk);
 	struct mst_event e;
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n);
-	int err = 0;
+	int err = take_past_custom(m, kinds);
 
 	while (!err && mst_cursor_next(&cursor, &e)) {
 		if (is_page_event(kinds, &e) || custom_new(m, kinds, &e))
