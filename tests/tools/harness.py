@@ -305,11 +305,12 @@ def run_script(doc, cases, bench, *more):
         return run_cases(cases(options) if callable(cases) else cases, bench(options.build, folder), options.only)
 
 
-def run_seeds(options, begin):
-    """Calls begin(folder)'s result with each seed until it fails; prints that seed and leaves its files in --keep."""
+def run_seeds(options, begin, found=()):
+    """Calls begin(folder)'s result with each seed until it fails; prints that seed and leaves its files in --keep.
+    Seeds that have found a fault, `found`, come first."""
     with Scratch() as folder:
         try_once = begin(pathlib.Path(folder))
-        for seed in range(options.seed, options.seed + options.runs):
+        for seed in [*found, *range(options.seed, options.seed + options.runs)]:
             try:
                 try_once(seed)
             except FAILURES as e:
@@ -321,11 +322,11 @@ def run_seeds(options, begin):
     return 0
 
 
-def run_tries(doc, bench_of, try_once):
-    """A script that calls try_once(bench_of(build, folder), seed) with each of its seeds."""
+def run_tries(doc, bench_of, try_once, found=()):
+    """A script that calls try_once(bench_of(build, folder), seed) with each of its seeds, and those of `found`."""
     options = arguments(doc, "--runs", "--seed", "--keep")
 
     def begin(folder):
         bench = bench_of(options.build, folder)
         return lambda seed: try_once(bench, seed)
-    return run_seeds(options, begin)
+    return run_seeds(options, begin, found)
