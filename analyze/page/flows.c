@@ -233,7 +233,8 @@ static void end_span(struct flows *f, uint64_t time_ns)
 {
 	if (f->n_points + 2 > FLOWS_POINTS)
 		return;
-	if (f->high.time_ns < time_ns && (int64_t)f->high.bytes > (int64_t)f->now.bytes && f->n_points > 0 &&
+	/* Of one time, if it is that of the last calls. */
+	if ((int64_t)f->high.bytes > (int64_t)f->now.bytes && f->n_points > 0 &&
 	    (int64_t)f->high.bytes > (int64_t)f->points[f->n_points - 1].bytes)
 		add_point(f, &f->high);
 	f->now.time_ns = time_ns;
