@@ -110,20 +110,24 @@ static bool reserve_used(struct cut_state *cut_state, uint32_t stack)
 	return true;
 }
 
-/* Notes the kind as the first of its stack, unless the stack has one. */
+#define USED 1u        /* by the allocator's own blocks, before any custom one */
+#define USED_CUSTOM 2u /* by custom blocks, which --pages-as-heap counts as well */
+
+/* Notes the kind as the first of its stack, or as the first custom one, unless the stack has one. */
 static bool note_use(struct cut_state *cut_state, uint32_t kind)
 {
 	const uint32_t stack = cut_state->remapper->kinds[kind].stack;
+	const bool custom = mst_op_is_custom(cut_state->remapper->kinds[kind].op);
 
 	if (!reserve_used(cut_state, stack))
 		return false;
-	assert(stack < cut_state->n_used && cut_state->n_first <= cut_state->n_used);
-	if (cut_state->used[stack])
+	assert(stack < cut_state->n_used && cut_state->n_first <= 2 * (uint64_t)cut_state->n_used);
+	if (custom ? cut_state->used[stack] & USED_CUSTOM : cut_state->used[stack])
 		return true;
 	if (!array_reserve(&cut_state->first, cut_state->n_first, &cut_state->cap_first,
 			   sizeof(*cut_state->first)))
 		return false;
-	cut_state->used[stack] = 1;
+	cut_state->used[stack] |= custom ? USED_CUSTOM : USED;
 	cut_state->first[cut_state->n_first++] = kind;
 	return true;
 }
@@ -204,14 +208,14 @@ bool cut_state_note_chunk(struct cut_state *cut_state, const struct mst_chunk *c
 
 /* ---- the initial state ---- */
 
-/* Each used stack has one first kind. */
+/* Each use of a stack has one first kind. */
 static __attribute__((unused)) bool is_sound(const struct cut_state *cut_state)
 {
 	uint32_t used = 0;
 	bool marked = true;
 
 	for (uint32_t i = 0; i < cut_state->n_used; i++)
-		used += cut_state->used[i];
+		used += (uint32_t)__builtin_popcount(cut_state->used[i]);
 	for (uint32_t i = 0; i < cut_state->n_first; i++)
 		marked &= cut_state->used[cut_state->remapper->kinds[cut_state->first[i]].stack];
 	return marked && used == cut_state->n_first;

@@ -20,7 +20,7 @@ struct cut_state {
 	uint64_t *depths;       /* of stacks, by thread */
 	uint64_t unknown_depth; /* of a thread that is not recorded, from SP changes */
 	uint32_t n_depths;
-	uint8_t *used; /* by stack: blocks have come from it */
+	uint8_t *used; /* by stack: which blocks have come from it */
 	uint32_t n_used;
 	uint32_t *first; /* the first kinds of such stacks */
 	uint32_t n_first, cap_first;
