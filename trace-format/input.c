@@ -52,7 +52,8 @@ static int make_room(struct input *input)
 	return 0;
 }
 
-static int fill(struct input *input)
+/* Reads what there is: 1, 0 if there is nothing at present, or an error. */
+static int fill_once(struct input *input)
 {
 	size_t room;
 	ssize_t n;
@@ -68,11 +69,20 @@ static int fill(struct input *input)
 		n = read(input->fd, input->data + input->end, room);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return MST_ERR_IO;
-	if (n == 0)
-		input->eof = true;
+		return errno == EAGAIN && input->more ? 0 : MST_ERR_IO;
 	input->end += (size_t)n;
-	return 0;
+	return n > 0;
+}
+
+static int fill(struct input *input)
+{
+	int got;
+
+	while ((got = fill_once(input)) == 0 && input->more && input->more(input->context))
+		;
+	if (got == 0)
+		input->eof = true;
+	return got < 0 ? got : 0;
 }
 
 int input_peek(struct input *input, size_t n, const uint8_t **data)
@@ -88,6 +98,15 @@ int input_peek(struct input *input, size_t n, const uint8_t **data)
 	}
 	*data = input->data + input->start;
 	return 1;
+}
+
+bool input_is_ready(struct input *input, size_t n)
+{
+	int got = 1;
+
+	while (got == 1 && !input->eof && input_left(input) < n)
+		got = fill_once(input);
+	return got != 0;
 }
 
 int input_take(struct input *input, size_t n, uint8_t *to)

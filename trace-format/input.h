@@ -19,6 +19,12 @@ struct input {
 	bool eof;
 	bool jumping; /* read ahead only a little: the next unit is elsewhere */
 	bool owned;   /* input_finish() closes the descriptor */
+	/*
+	 * Called where there are no more bytes at present: the end of a file, or EAGAIN. True: read again. NULL: the input
+	 * ends there.
+	 */
+	bool (*more)(void *context);
+	void *context;
 };
 
 void input_init(struct input *input, int fd);
@@ -28,6 +34,8 @@ void input_finish(struct input *input);
  * Makes `n` bytes available: 1 and *data, valid until the next call; 0 if the input ends before; or an error.
  */
 int input_peek(struct input *input, size_t n, const uint8_t **data);
+/* Whether input_peek() gives `n` bytes, or an error, without a call of `more`. */
+bool input_is_ready(struct input *input, size_t n);
 /* Copies the next `n` bytes and skips them: 1, 0 or an error as input_peek(). */
 int input_take(struct input *input, size_t n, uint8_t *to);
 /* Skips bytes that were peeked. */

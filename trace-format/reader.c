@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "reader.h"
@@ -160,6 +161,11 @@ static int read_end(struct mst_reader *r)
 		   "names of a frame that isn't there");
 	r->end = reader_unpack_end(r->unit.header.fields);
 	r->ended = true;
+	/* Bytes that follow already are an error; nothing is waited for. */
+	if (r->input.more) {
+		input_is_ready(&r->input, 1);
+		r->input.eof = true;
+	}
 	return 0;
 }
 
@@ -221,10 +227,10 @@ static int read_stored(struct mst_reader *r, const struct unit_header_column *in
  * Whether threads that read ahead decode the records of a chunk, too: yes if two of the last three chunks were decoded.
  * Without threads decoding waits for mst_reader_decode().
  */
-static bool decodes_ahead(const struct mst_reader *r)
+static bool decodes_ahead(const struct mst_reader *r, const struct decode *d)
 {
 	return ahead_is_parallel(r->ahead.chunks) &&
-	       (r->ahead.wanted & MST_IDENTITY || __builtin_popcount(r->ahead.decoded & 7) > 1);
+	       (d->wanted & MST_IDENTITY || __builtin_popcount(r->ahead.decoded & 7) > 1);
 }
 
 /* Reads the columns of the EVENTS unit whose header was read, for decoding ahead. */
@@ -243,9 +249,9 @@ static int read_chunk(struct mst_reader *r, struct ahead_chunk *ahead)
 	d->before.has_initial_state = r->file.info.initial_state;
 	d->before.counted = r->file.info.instructions;
 	d->before.temporary = r->file.info.temporary;
-	d->wanted = r->ahead.wanted;
+	d->wanted = r->ahead.wanted | (r->defs.threads.n > 1 ? r->ahead.wanted_by_threads : 0);
 	d->check = 0;
-	ahead->whole = decodes_ahead(r);
+	ahead->whole = decodes_ahead(r, d);
 	for (uint32_t i = 0; i < r->unit.header.n_columns; i++)
 		d->others |= r->unit.header.columns[i].id >= UNIT_KNOWN_COLUMNS ||
 			     r->unit.header.columns[i].codec != UNIT_ZSTD;
@@ -295,6 +301,25 @@ static bool must_wait(uint8_t type)
 	return type == UNIT_NAMES || type == UNIT_END;
 }
 
+/* Whether chunks are to be delivered before the reader waits for the next `n` bytes of a trace that grows. */
+static bool waits_for_bytes(struct mst_reader *r, uint64_t n)
+{
+	return r->input.more && ahead_first(r->ahead.chunks) && !input_is_ready(&r->input, n);
+}
+
+/* The same for the header of the next unit. */
+static bool waits_for_header(struct mst_reader *r)
+{
+	const uint8_t *data;
+
+	if (waits_for_bytes(r, UNIT_PREFIX))
+		return true;
+	if (!r->input.more || input_left(&r->input) < UNIT_PREFIX ||
+	    input_peek(&r->input, UNIT_PREFIX, &data) != 1 || wire_u32(data + 4) > UNIT_HEADER_MAX)
+		return false; /* reader_header() says what is wrong */
+	return waits_for_bytes(r, UNIT_PREFIX + wire_u32(data + 4));
+}
+
 /* Reads one unit: 1; 2 = not before a chunk has been delivered; 0 = the proper end; or an error. */
 static int read_on(struct mst_reader *r)
 {
@@ -303,6 +328,8 @@ static int read_on(struct mst_reader *r)
 
 	assert(r->ahead.coming == 1);
 	if (!r->ahead.header_read) {
+		if (waits_for_header(r))
+			return 2;
 		got = reader_header(r);
 		if (got < 0)
 			return got;
@@ -311,6 +338,8 @@ static int read_on(struct mst_reader *r)
 		DAMAGED_IF(r->ended, "something follows the end mark");
 		r->ahead.header_read = true;
 	}
+	if (waits_for_bytes(r, unit_bytes(&r->unit.header, 0) - UNIT_PREFIX))
+		return 2;
 	if (r->unit.header.type == UNIT_EVENTS) {
 		ahead = ahead_bytes(r->ahead.chunks) < AHEAD_BYTES ? ahead_free(r->ahead.chunks) : NULL;
 		if (!ahead)
@@ -585,6 +614,12 @@ void mst_reader_want(struct mst_reader *r, unsigned columns)
 	r->ahead.wanted = columns;
 }
 
+void mst_reader_want_by_threads(struct mst_reader *r, unsigned columns)
+{
+	assert(!(columns & ~(unsigned)MST_ALL_COLUMNS));
+	r->ahead.wanted_by_threads = columns;
+}
+
 int mst_reader_parallel(struct mst_reader *r, unsigned threads)
 {
 	struct ahead *ahead = ahead_create(threads ? threads - 1 : 0);
@@ -720,6 +755,9 @@ static int open_trace(struct mst_reader *r)
 	if (got < 0 || (got = reader_columns(r)) || (got = read_file_unit(r)))
 		return got;
 	r->sound = r->input.offset;
+	/* The names of a pipe that is followed come when they come. */
+	if (r->input.more && lseek(r->input.fd, 0, SEEK_CUR) < 0)
+		return 0;
 	return wire_u64(r->unit.header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? scan_names(r) : 0;
 }
 
@@ -747,6 +785,12 @@ int mst_reader_create(struct mst_reader **reader, int fd)
 
 int mst_reader_open(struct mst_reader **reader, int fd, char *problem, size_t size)
 {
+	return mst_reader_follow(reader, fd, NULL, NULL, problem, size);
+}
+
+int mst_reader_follow(struct mst_reader **reader, int fd, bool (*more)(void *context), void *context,
+		      char *problem, size_t size)
+{
 	struct mst_reader *r = calloc(1, sizeof(*r));
 	int err;
 
@@ -759,6 +803,8 @@ int mst_reader_open(struct mst_reader **reader, int fd, char *problem, size_t si
 	r->ahead.wanted = MST_ALL_COLUMNS;
 	r->ahead.decoded = ~0u;
 	input_init(&r->input, fd);
+	r->input.more = more;
+	r->input.context = context;
 	r->unit.zstd = ZSTD_createDCtx();
 	r->ahead.chunks = ahead_create(0);
 	err = r->unit.zstd && r->ahead.chunks ? 0 : MST_ERR_NOMEM;

@@ -62,11 +62,12 @@ struct reader_defs {
 
 /* Reading ahead of what is delivered. */
 struct reader_ahead {
-	struct ahead *chunks; /* that wait; the first is `delivered`, if there is one */
-	int coming;           /* as mst_reader.state, of what has been read */
-	bool header_read;     /* of the next unit, and nothing else of it */
-	unsigned wanted;      /* enum mst_column */
-	unsigned decoded;     /* bit 0: the chunk delivered last was decoded, bit 1: the one before it ... */
+	struct ahead *chunks;       /* that wait; the first is `delivered`, if there is one */
+	int coming;                 /* as mst_reader.state, of what has been read */
+	bool header_read;           /* of the next unit, and nothing else of it */
+	unsigned wanted;            /* enum mst_column */
+	unsigned wanted_by_threads; /* and these, once a second thread is defined */
+	unsigned decoded; /* bit 0: the chunk delivered last was decoded, bit 1: the one before it ... */
 };
 
 /* Where the chunk delivered last ends: the next one must go on from there. */

@@ -208,6 +208,14 @@ int mst_writer_flush(struct mst_writer *w)
 	return w->error;
 }
 
+int mst_writer_flush_all(struct mst_writer *w)
+{
+	mst_writer_flush(w);
+	if (!w->error)
+		w->error = writer_memory_unit(w);
+	return w->error;
+}
+
 static int write_index(struct mst_writer *w)
 {
 	struct bytes *column = &w->columns[0];

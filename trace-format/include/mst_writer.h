@@ -77,6 +77,8 @@ int mst_writer_fork_file(struct mst_writer *child, int fd, const struct mst_file
 
 /* Writes what is buffered: the file is readable up to here. */
 int mst_writer_flush(struct mst_writer *w);
+/* The same, and the samples of memory, of which mst_writer_flush() keeps back what is not yet worth its bytes. */
+int mst_writer_flush_all(struct mst_writer *w);
 
 /*
  * Flushes, writes index and END, which is *end as the caller fills it. After a failed write END is still

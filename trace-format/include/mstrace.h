@@ -403,6 +403,14 @@ int mst_reader_create(struct mst_reader **reader, int fd);
  * version or the incompatible features that this library lacks. "" if there is no more to say than mst_strerror().
  */
 int mst_reader_open(struct mst_reader **reader, int fd, char *problem, size_t size);
+/*
+ * The same for a trace that may still grow, a file or a pipe. `more` is called where `fd` has no more bytes at present:
+ * at the end of the file, or with EAGAIN. True: the reader reads again, so `more` waits a while before; false: the
+ * input ends there. All chunks before that place have been delivered then. `more` may ask for definitions and samples
+ * of the reader, once it is opened. `fd` must stay as it is otherwise. Names of a pipe are known once they were read.
+ */
+int mst_reader_follow(struct mst_reader **reader, int fd, bool (*more)(void *context), void *context,
+		      char *problem, size_t size);
 void mst_reader_destroy(struct mst_reader *reader); /* NULL is allowed */
 
 /*
@@ -552,6 +560,12 @@ int mst_reader_decode(struct mst_reader *reader);
  * the key frame at which reading began.
  */
 void mst_reader_want(struct mst_reader *reader, unsigned columns);
+
+/*
+ * Selects parts that decoded chunks have, too, from the first chunk on before which the trace defines a second thread:
+ * mst_reader_threads() gives more than one with it. All chunks before are the first thread's. None by default.
+ */
+void mst_reader_want_by_threads(struct mst_reader *reader, unsigned columns);
 
 /*
  * Before the first chunk: `threads`, the caller's among them, decode chunks ahead. Chunks and errors are the
