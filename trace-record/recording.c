@@ -576,7 +576,7 @@ void recording_flush(struct session *s, struct recording *r, uint64_t until)
 {
 	recording_drain(s, r, until);
 	if (!r->stopped && recording_is_open(r) && !r->error)
-		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
+		note_error(r, mst_writer_flush_all(tracee_writer(r->tracee)));
 }
 
 /* ---- by request ---- */
