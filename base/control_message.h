@@ -3,8 +3,8 @@
  * What `msrec mark PID` and its like say to the msrec that records a process, and what that answers: one message each, of a
  * socket for packets. Its abstract name is CONTROL_NAME, the user's id, and a random number.
  */
-#ifndef TRACE_RECORD_CONTROL_MESSAGE_H
-#define TRACE_RECORD_CONTROL_MESSAGE_H
+#ifndef BASE_CONTROL_MESSAGE_H
+#define BASE_CONTROL_MESSAGE_H
 
 #include <stdint.h>
 
