@@ -39,8 +39,10 @@ struct observer_impl {
 /* Embedded as the first member of each observer's own struct. */
 struct observer {
 	const struct observer_impl *impl;
-	unsigned spared; /* enum mst_column: columns that the observer never reads */
-	bool by_sums;    /* sums suffice for the present chunk; set by replay.c */
+	unsigned spared; /* enum mst_column: columns that the observer never reads ... */
+	unsigned
+		by_threads; /* ... but for these, from the first chunk on at which the trace has a second thread */
+	bool by_sums;       /* sums suffice for the present chunk; set by replay.c */
 };
 
 #endif

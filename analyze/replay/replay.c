@@ -49,10 +49,13 @@ static int show_end(struct mst_reader *reader, struct observer **observers, size
 /* Lets the reader leave out columns that no observer reads. */
 static void want_columns(struct mst_reader *reader, struct observer **observers, size_t n)
 {
-	unsigned spared = n ? MST_ALL_COLUMNS : 0;
-	for (size_t i = 0; i < n; i++)
+	unsigned spared = n ? MST_ALL_COLUMNS : 0, by_threads = 0;
+	for (size_t i = 0; i < n; i++) {
 		spared &= observers[i]->spared;
+		by_threads |= observers[i]->by_threads;
+	}
 	mst_reader_want(reader, MST_ALL_COLUMNS & ~spared);
+	mst_reader_want_by_threads(reader, by_threads);
 }
 
 static bool all_satisfied(struct observer **observers, size_t n)

@@ -57,6 +57,7 @@ struct sites {
 	const struct mst_frame *frames;
 	const struct mst_module *modules;
 	uint32_t n_stacks, n_frames, n_modules;
+	uint32_t room_stacks, room_frames, room_modules;
 	struct entry *entries;   /* by stack */
 	uint64_t *frame_hashes;  /* by frame; 0: not asked */
 	uint8_t *hidden_modules; /* by module: enum hiding */
@@ -146,6 +147,17 @@ static bool prepare_patterns(struct sites *s, const struct sites_hidden *hidden)
 	return true;
 }
 
+bool sites_refresh(struct sites *s, const struct mst_reader *reader)
+{
+	s->stacks = mst_reader_stacks(reader, &s->n_stacks);
+	s->frames = mst_reader_frames(reader, &s->n_frames);
+	s->modules = mst_reader_modules(reader, &s->n_modules);
+	return array_reserve_zeroed(&s->entries, s->n_stacks, &s->room_stacks, sizeof(*s->entries)) &&
+	       array_reserve_zeroed(&s->frame_hashes, s->n_frames, &s->room_frames,
+				    sizeof(*s->frame_hashes)) &&
+	       array_reserve_zeroed(&s->hidden_modules, s->n_modules, &s->room_modules, 1);
+}
+
 struct sites *sites_create(const struct mst_reader *reader, struct call_sites *calls,
 			   const struct sites_hidden *hidden)
 {
@@ -153,13 +165,7 @@ struct sites *sites_create(const struct mst_reader *reader, struct call_sites *c
 	if (!s)
 		return NULL;
 	s->calls = calls;
-	s->stacks = mst_reader_stacks(reader, &s->n_stacks);
-	s->frames = mst_reader_frames(reader, &s->n_frames);
-	s->modules = mst_reader_modules(reader, &s->n_modules);
-	s->entries = calloc(s->n_stacks + (size_t)1, sizeof(*s->entries));
-	s->frame_hashes = calloc(s->n_frames + (size_t)1, sizeof(*s->frame_hashes));
-	s->hidden_modules = calloc(s->n_modules + (size_t)1, 1);
-	if (s->entries && s->frame_hashes && s->hidden_modules && prepare_patterns(s, hidden))
+	if (sites_refresh(s, reader) && prepare_patterns(s, hidden))
 		return s;
 	sites_destroy(s);
 	return NULL;

@@ -20,10 +20,16 @@ struct sites_hidden {
 	bool all;
 };
 
-/* After the replay. All arguments must outlive it. NULL: no memory. */
+/* All arguments must outlive it. NULL: no memory. */
 struct sites *sites_create(const struct mst_reader *reader, struct call_sites *calls,
 			   const struct sites_hidden *hidden);
 void sites_destroy(struct sites *sites); /* NULL is allowed */
+
+/*
+ * While a trace is read: what has been read since is known, too. To be called before other calls, behind each chunk.
+ * False: no memory.
+ */
+bool sites_refresh(struct sites *sites, const struct mst_reader *reader);
 
 struct site {
 	uint32_t call;   /* a number of call_sites.h */
@@ -35,7 +41,7 @@ struct site {
 /* Whether a call in a module is none that can be a site, unless all calls of a stack are such. False: no memory. */
 bool sites_hide(struct sites *sites, uint32_t call, uint32_t module, bool *hidden);
 
-/* The site of a stack; of the root: `call` is MST_NONE. Valid until sites_destroy(). NULL: no memory. */
+/* The site of a stack; of the root: `call` is MST_NONE. Valid until sites_refresh() or sites_destroy(). NULL: no memory. */
 const struct site *sites_of(struct sites *sites, uint32_t stack);
 
 /* The number of the call that called the stack's site; MST_NONE: there is none, or no memory. */
