@@ -150,12 +150,12 @@ const char *control_client_explain(const struct control_question *question, char
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (question->silent)
-		return "a recording does not answer; is its disk full?";
 	if (stat(path, &st) != 0)
 		snprintf(text, size, "process %d: there is no such process", pid);
 	else if (geteuid() != 0 && st.st_uid != geteuid())
 		snprintf(text, size, "process %d is another user's", pid);
+	else if (question->silent)
+		snprintf(text, size, "a recording does not answer; is its disk full?");
 	else
 		snprintf(text, size,
 			 "process %d is not recorded by any msrec that can be reached from here ('msrec "

@@ -32,7 +32,7 @@ bool control_client_ask(struct control_question *question);
 /* Sends a request to the socket of that name, and does not wait for an answer. False: it could not be sent. */
 bool control_client_tell(const char *name, const struct control_request *request);
 
-/* Why no recording has the process; a constant, or `text`. */
+/* Why no recording has the process. Returns `text`. */
 const char *control_client_explain(const struct control_question *question, char *text, size_t size);
 
 /* A process id from a command line. */

@@ -92,6 +92,9 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 bool tool_open_file(const struct tool *tool, struct tool_trace *trace, const char *path);
 /* The same for a descriptor, which the trace owns even on failure. */
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd);
+/* The same for one that may still grow; see mst_reader_follow(). The trace's descriptors are set when `more` is called. */
+bool tool_open_growing(const struct tool *tool, struct tool_trace *trace, const char *name, int fd,
+		       bool (*more)(void *context), void *context);
 void tool_close(struct tool_trace *trace);
 
 /*

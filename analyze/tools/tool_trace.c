@@ -41,9 +41,16 @@ bool tool_open_file(const struct tool *tool, struct tool_trace *trace, const cha
 
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
 {
+	return tool_open_growing(tool, trace, name, fd, NULL, NULL);
+}
+
+bool tool_open_growing(const struct tool *tool, struct tool_trace *trace, const char *name, int fd,
+		       bool (*more)(void *context), void *context)
+{
 	*trace = (struct tool_trace){ .name = name, .fd = fd, .origin = fd, .start = lseek(fd, 0, SEEK_CUR) };
 	char problem[160];
-	const int error = mst_reader_open(&trace->reader, trace->fd, problem, sizeof(problem));
+	const int error =
+		mst_reader_follow(&trace->reader, trace->fd, more, context, problem, sizeof(problem));
 	if (error == 0)
 		return true;
 	if (error == MST_ERR_IO)

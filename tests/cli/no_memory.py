@@ -16,7 +16,8 @@ from harness import Problem, plain_environment, run_script    # noqa: E402
 FORMATS = "folded speedscope pprof heapprofile dhat heaptrack csv csv-stacks csv-frames parquet callgrind xtree"
 COMMANDS = ["msreplay --massif-out-file=-", "msreplay --usable=valgrind --compat=3.19 --massif-out-file=-",
             "msreplay --memusage=full", "msconvert -z 19 --from=1 -o -", "msconvert --to=massif -o -",
-            "msconvert --to=folded --at=20 -o -", "msconvert --to=pprof --from=3 --until=300 -o -"]
+            "msconvert --to=folded --at=20 -o -", "msconvert --to=pprof --from=3 --until=300 -o -",
+            "mstop --once", "mstop --json"]
 COMMANDS += [f"msconvert --to={name}" for name in FORMATS.split()]
 
 # Without memory libdw ends the process itself, and in dwarf_getsrclines() doesn't look at what tsearch() says: three
@@ -39,7 +40,8 @@ def check(build, preload, command, path, trace="trace", ends=(), **more):
     report = os.path.join(path, "report")
     environment = plain_environment(LD_PRELOAD=f"{preload} {build.file('tests/tools/later.so')}",
                                     NO_MEMORY_REPORT=report, **more)
-    subprocess.run([build.file("analyze/" + tool), *words, "-j1", trace], cwd=path, env=environment, timeout=60,
+    words += [] if tool == "mstop" else ["-j1"]     # which has no threads
+    subprocess.run([build.file("analyze/" + tool), *words, trace], cwd=path, env=environment, timeout=60,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     with open(report, encoding="ascii") as f:
         *children, (_, _, result, usual_messages) = [line.split() for line in f]
