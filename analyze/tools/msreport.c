@@ -9,6 +9,7 @@
 #include "full_version.h"
 #include "memory.h"
 #include "repeat_run.h"
+#include "report_follow.h"
 #include "report_input.h"
 #include "report_run.h"
 
@@ -25,6 +26,8 @@ static int run(const struct report_command *command)
 		return check_run(command);
 	if (command->n_olds)
 		return diff_run(command);
+	if (command->follow)
+		return report_follow(command);
 	if (command->n_inputs > 1)
 		return family_run(command);
 	if (!report_input_open(&command->tool, command->spools, &input, command->input))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report_input.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,6 +36,13 @@ bool report_input_open(const struct tool *tool, struct spools *spools, struct re
 	const int fd = spools_open(spools, tool, path);
 	const struct importer *importer = fd < 0 ? NULL : imported_recognize_file(fd);
 	return open_file(tool, input, path, fd, importer, USUAL_RATE);
+}
+
+bool report_input_open_fd(const struct tool *tool, struct report_input *input, const char *name, int fd)
+{
+	if (fd < 0)
+		tool_error(tool, "%s: %s", name, strerror(errno));
+	return open_file(tool, input, name, fd, fd < 0 ? NULL : imported_recognize_file(fd), USUAL_RATE);
 }
 
 bool report_input_open_as(const struct tool *tool, struct report_input *input, const char *path,

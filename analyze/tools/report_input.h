@@ -17,6 +17,9 @@ struct report_input {
 bool report_input_open(const struct tool *tool, struct spools *spools, struct report_input *input,
 		       const char *path);
 
+/* The same for a descriptor at its beginning, which the input owns; below 0: errno says why there is none. */
+bool report_input_open_fd(const struct tool *tool, struct report_input *input, const char *name, int fd);
+
 /* The same for a file that `importer` reads, NULL: a trace. `tick_rate` is for files that don't say. */
 bool report_input_open_as(const struct tool *tool, struct report_input *input, const char *path,
 			  const struct importer *importer, uint64_t tick_rate);

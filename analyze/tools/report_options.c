@@ -10,6 +10,7 @@
 #include "limit.h"
 #include "moment.h"
 #include "number.h"
+#include "option_seconds.h"
 #include "words.h"
 
 enum {
@@ -36,9 +37,13 @@ enum {
 	KEY_CHECK,
 	KEY_UPDATE,
 	KEY_REPEAT,
+	KEY_FOLLOW,
+	KEY_DELAY,
 };
 
 #define NS_PER_MS 1000000u
+#define DELAY_MS 2000u
+#define LEAST_DELAY_NS 100000000u
 #define MOST_REPEATS 1000
 #define MOST_SUPPRESSIONS (1u << 20) /* bytes of a file */
 
@@ -95,6 +100,10 @@ static const struct argp_option options[] = {
 	{ "html", KEY_HTML, "FILE", 0, "write a page for browsers; - is standard output", GROUP_OUTPUT },
 	{ "sources", KEY_SOURCES, NULL, 0,
 	  "put the lines of source files into the page, where they are found", GROUP_OUTPUT },
+	{ "follow", KEY_FOLLOW, NULL, 0, "while the trace is being recorded, answer again when it has grown",
+	  GROUP_OUTPUT },
+	{ "delay", KEY_DELAY, "SECONDS", 0, "of --follow: at least so much time between two answers (2)",
+	  GROUP_OUTPUT },
 	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
 	{ "jobs", 'j', "N", 0, "decode with so many threads (one for each processor)", GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
@@ -367,6 +376,17 @@ static void check_repeat(const struct report_command *command, struct argp_state
 			   "--repeat=N is not for --update, --diff, --html, sections, junit or github");
 }
 
+static void check_follow(struct report_command *command, struct argp_state *state)
+{
+	if (command->follow && (command->n_inputs > 1 || command->n_olds || command->n_checks ||
+				command->repeat || command->html || command->output))
+		argp_error(state, "--follow answers about one trace, on standard output, and has no page");
+	if (command->delay_ms && !command->follow)
+		argp_error(state, "--delay=SECONDS is about --follow");
+	if (command->delay_ms == 0)
+		command->delay_ms = DELAY_MS;
+}
+
 /* The trace is there; without a section the first one is meant. */
 static error_t end_words(struct report_command *command, struct argp_state *state)
 {
@@ -394,6 +414,7 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 		argp_error(state, "--sources is about --html's page");
 	if (command->html && command->n_checks)
 		argp_error(state, "--check has no page (--html)");
+	check_follow(command, state);
 	if (command->sources && command->n_olds)
 		argp_error(state, "--sources is about the page of one trace");
 	return command->n_sections || command->html ? 0 : add_section(command, report_sections[0]);
@@ -443,6 +464,12 @@ static error_t parse_comparison(struct report_command *command, struct argp_stat
 		parse_number(state, "repeat", value, MOST_REPEATS, &command->repeat);
 		if (command->repeat < 2)
 			argp_error(state, "--repeat=%s: should be 2 or more", value);
+		return 0;
+	case KEY_FOLLOW:
+		command->follow = true;
+		return 0;
+	case KEY_DELAY:
+		command->delay_ms = option_seconds(state, "delay", value, LEAST_DELAY_NS) / NS_PER_MS;
 		return 0;
 	case KEY_FIGURE:
 		parse_figures(command, state, value);

@@ -301,6 +301,49 @@ class Tests:
                 program.end()
                 assert "exit 0" in self.run("report", "t.zst") and "still" not in self.said, self.said
 
+    def follow(self, trace, stdin, steps):
+        """Follows a trace by msreport; `steps` are (live bytes, what is to be done when an answer has them)."""
+        words = "-q --follow --delay=0.2 --format=json peak --at=end --function=obey".split()
+        text, seen = "", []
+        with subprocess.Popen([self.build.file(TOOLS["report"]), *words, trace], cwd=self.folder, stdin=stdin,
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=plain_environment()) as follower:
+            for line in follower.stdout:
+                text += line
+                try:
+                    seen.append(json.loads(text)["sections"]["peak"]["bytes"])
+                except ValueError:
+                    continue    # the answer has more lines
+                text = ""
+                if steps and seen[-1] == steps[0][0]:
+                    steps.pop(0)[1]()
+            said = follower.stderr.read()
+        assert follower.returncode == 0 and not said, (follower.returncode, said)
+        assert not steps and not text, (steps, seen, text)
+        return seen
+
+    def test_follow(self):
+        """msreport --follow answers again as the trace grows; the last answer is about all of it."""
+        program = self.start()
+        seen = self.follow("t.zst", None, [(8, lambda: program.do("alloc 10 1000")),
+                                           (10008, lambda: program.do("free 5")),
+                                           (5008, lambda: program.do("alloc 1 300")), (5308, program.end)])
+        assert seen[-1] == 5308, seen
+
+    def test_follow_a_pipe(self):
+        """The same through a pipe."""
+        with subprocess.Popen([self.build.msrec, "-q", "-o", "-", "--", self.program], cwd=self.folder, text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=plain_environment()) as recorder:
+            def do(line):
+                recorder.stdin.write(line + "\n")
+                recorder.stdin.flush()
+                assert recorder.stderr.readline() == "ok\n"
+            do("alloc 1 8")
+            seen = self.follow("-", recorder.stdout, [(8, lambda: do("alloc 10 1000")), (10008, lambda: do("free 5")),
+                                                      (5008, recorder.stdin.close)])
+            assert seen[-1] == 5008 and recorder.wait() == 0, seen
+
     def test_switched_twice(self):
         """Again what it is already: nothing changes."""
         program = self.start()

@@ -30,6 +30,8 @@ complete -c msreport -l format -x -a 'text json markdown csv junit github' -d 'F
 complete -c msreport -s o -l output -r -F -d 'Write the answer to a file'
 complete -c msreport -l html -r -F -d 'Write a page for browsers'
 complete -c msreport -l sources -d 'Put lines of source files into the page'
+complete -c msreport -l follow -d 'Answer again as the trace grows'
+complete -c msreport -l delay -x -d 'Seconds between answers'
 complete -c msreport -l si -d 'Units of 1000'
 complete -c msreport -s j -l jobs -x -d 'Threads that decode'
 complete -c msreport -l symbols -x -a '(__fish_complete_directories)' -d 'Folder of programs and debug files'
