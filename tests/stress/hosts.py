@@ -252,7 +252,7 @@ def more_threads(bench):
 
 
 def patient_threads(bench):
-    """Threads without a ring get one when others are gone: of the 200,000 calls behind that more than half are there."""
+    """Threads without a ring get one when others are gone: of 200,000 calls behind that more than half are there."""
     got, out, err, stats = bench.record([bench.host, "patient-threads"])
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
     missing = own_calls(out) - stats[0]["aligned_alloc"]
