@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "array.h"
+#include "mst_op.h"
+#include "wrappers.h"
 
 static const char *const hidden_functions[] = {
 #define HIDE_FUNCTION(pattern) pattern,
@@ -49,6 +51,7 @@ struct pattern {
 };
 
 struct sites {
+	const struct mst_reader *reader;
 	struct call_sites *calls;
 	bool all;                 /* nothing is hidden */
 	struct pattern *patterns; /* of hidden functions, built-in and given */
@@ -60,6 +63,7 @@ struct sites {
 	uint32_t room_stacks, room_frames, room_modules;
 	struct entry *entries;   /* by stack */
 	uint64_t *frame_hashes;  /* by frame; 0: not asked */
+	bool *wrappers;          /* by frame; NULL: not asked */
 	uint8_t *hidden_modules; /* by module: enum hiding */
 	uint8_t *hidden_calls;   /* by call: enum hiding */
 	uint32_t room_calls;
@@ -71,6 +75,7 @@ void sites_destroy(struct sites *s)
 		return;
 	free(s->entries);
 	free(s->frame_hashes);
+	free(s->wrappers);
 	free(s->hidden_modules);
 	free(s->hidden_calls);
 	free(s->patterns);
@@ -164,6 +169,7 @@ struct sites *sites_create(const struct mst_reader *reader, struct call_sites *c
 	struct sites *s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
+	s->reader = reader;
 	s->calls = calls;
 	if (sites_refresh(s, reader) && prepare_patterns(s, hidden))
 		return s;
@@ -213,10 +219,11 @@ bool sites_hide(struct sites *s, uint32_t call, uint32_t module, bool *hidden)
 struct search {
 	struct site first;    /* the innermost call */
 	struct site nameless; /* the innermost one that isn't hidden */
+	uint32_t node;        /* of `nameless` */
 };
 
 /* Looks at a call; `*found`: it is the site. False: no memory. */
-static bool look_at(struct sites *s, struct search *search, struct site here, bool *found)
+static bool look_at(struct sites *s, struct search *search, struct site here, uint32_t node, bool *found)
 {
 	bool hidden;
 	*found = false;
@@ -227,19 +234,23 @@ static bool look_at(struct sites *s, struct search *search, struct site here, bo
 	if (hidden)
 		return true;
 	*found = s->all || here.module == MST_NONE || call_sites_at(s->calls, here.call)->named;
-	if (search->nameless.call == MST_NONE)
+	if (search->nameless.call == MST_NONE) {
 		search->nameless = here;
+		search->node = node;
+	}
 	return true;
 }
 
 /*
  * The innermost call that isn't hidden. If that has no name, the innermost one with a name among those by which its library
  * came there: static functions of stripped libraries are wrappers more often than not, and their addresses say little.
+ * Without one, the node of the call that has no name is left in *nameless; else MST_NONE.
  */
-static bool find_site(struct sites *s, uint32_t stack, struct site *site)
+static bool search_site(struct sites *s, uint32_t stack, struct site *site, uint32_t *nameless)
 {
 	const struct site none = { .call = MST_NONE, .module = MST_NONE, .via = MST_NONE };
-	struct search search = { none, none };
+	struct search search = { none, none, MST_NONE };
+	*nameless = MST_NONE;
 	for (; stack != MST_ROOT_STACK; stack = s->stacks[stack].parent) {
 		uint32_t n;
 		const uint32_t frame = s->stacks[stack].frame;
@@ -250,7 +261,7 @@ static bool find_site(struct sites *s, uint32_t stack, struct site *site)
 		for (uint32_t i = 0; calls && i < n; i++) {
 			bool found;
 			*site = (struct site){ calls[i], module, search.first.call, i + 1 < n };
-			if (!look_at(s, &search, *site, &found))
+			if (!look_at(s, &search, *site, stack, &found))
 				return false;
 			if (found)
 				return true;
@@ -260,7 +271,58 @@ static bool find_site(struct sites *s, uint32_t stack, struct site *site)
 	}
 	/* If all are hidden, the innermost is as good as any. */
 	*site = search.nameless.call != MST_NONE ? search.nameless : search.first;
+	*nameless = search.node;
 	return true;
+}
+
+/* Finds wrappers without names among all calls that allocate. False: no memory. */
+static bool learn_wrappers(struct sites *s)
+{
+	uint32_t n_kinds, n = 0;
+	const struct mst_kind *kinds = mst_reader_kinds(s->reader, &n_kinds);
+	uint32_t *nodes = malloc((n_kinds + (size_t)1) * sizeof(*nodes));
+	bool *seen = calloc(s->n_stacks + (size_t)1, sizeof(*seen));
+	bool fine = nodes && seen;
+	for (uint32_t i = 0; fine && i < n_kinds; i++) {
+		struct site site;
+		const uint32_t stack = kinds[i].stack;
+		if (seen[stack] || kinds[i].op == MST_OP_UNKNOWN || kinds[i].op >= MST_OP_FREE)
+			continue;
+		seen[stack] = true;
+		fine = search_site(s, stack, &site, &nodes[n]);
+		if (fine && nodes[n] != MST_NONE)
+			n++;
+	}
+	if (fine)
+		s->wrappers = wrappers_find(s->reader, nodes, n);
+	free(nodes);
+	free(seen);
+	return s->wrappers;
+}
+
+/* Leaves the wrappers in which a site without a name lies. False: no memory. */
+static bool leave_wrappers(struct sites *s, uint32_t nameless, struct site *site)
+{
+	uint32_t n;
+	if (!s->wrappers && !learn_wrappers(s))
+		return false;
+	const uint32_t node = wrappers_leave(s->reader, s->wrappers, nameless);
+	if (node == nameless)
+		return true;
+	const uint32_t *calls = call_sites_of(s->calls, s->stacks[node].frame, &n);
+	if (!calls)
+		return false;
+	*site = (struct site){ calls[0], site->module, site->via == MST_NONE ? site->call : site->via,
+			       n > 1 };
+	return true;
+}
+
+/* False: no memory. */
+static bool find_site(struct sites *s, uint32_t stack, struct site *site)
+{
+	uint32_t nameless;
+	return search_site(s, stack, site, &nameless) &&
+	       (nameless == MST_NONE || leave_wrappers(s, nameless, site));
 }
 
 const struct site *sites_of(struct sites *s, uint32_t stack)

@@ -170,6 +170,33 @@ class Tests:
         bare = self.answer("leaks", "--by=site", "--all-frames", "--top=100", trace)["leaks"]["leaks"]
         assert 1600 in [row["bytes"] for row in bare], bare
 
+    def test_wrappers_without_names(self):
+        """What five places of a library without names call, and what is all that such a frame calls, is no site."""
+        places = [f"m{0x5000 + i:#x}" for i in range(12)]
+        stacks = ([f"m0x10 {place} m0xf0" for place in places[:5]] +       # malloc in a function that five places call
+                  [f"m0x20 {place} m0xf0" for place in places[:4]] +       # that four call
+                  [f"m0x31 m0x30 {place} m0xf0" for place in places[:6]] +    # a part of a wrapper
+                  [f"m0x41 m0x40 {place} m0xf0" for place in places[:6]] +    # a function of two parts
+                  [f"m0x42 m0x40 {place} m0xf0" for place in places[:6]] +
+                  ["m0x10 0x99 m0xf0"])                                     # the wrapper, called back from elsewhere
+        lines = [f"stack {i} {stack}" for i, stack in enumerate(stacks)]
+        lines += [f"alloc {i} malloc {i} {1000 + i}" for i in range(len(stacks))]
+        trace = self.scripted("module /nonexistent/prog\n" + "\n".join(lines) + "\nend 1000000\n")
+        words = ("leaks", "--by=stack", "--top=100")
+
+        def sites(*more):
+            rows = self.answer(*words, *more, trace)["leaks"]["leaks"]
+            pairs = {row["bytes"] - 1000: (row["function"], row["via"]) for row in rows}
+            return [pairs[i] for i in range(len(stacks))]
+
+        def named(address, via=None):
+            return f"[prog+{address}]", via and f"[prog+{via}]"
+        expected = ([named(place[1:], "0x10") for place in places[:5]] + [named("0x20")] * 4 +
+                    [named(place[1:], "0x31") for place in places[:6]] + [named("0x41")] * 6 + [named("0x42")] * 6 +
+                    [named("0x10")])
+        assert sites() == expected, sites()
+        assert sites("--all-frames") == [named(stack.split()[0][1:]) for stack in stacks], sites("--all-frames")
+
     def test_ids_are_those_of_other_runs(self):
         again = self.record("again", self.build.file("tests/cli/sites"))
         first, second = (self.answer("churn", "--by=stack", "--top=1000", each) for each in (self.trace, again))
