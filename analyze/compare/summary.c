@@ -430,7 +430,7 @@ bool summary_make(struct summary *s, struct report *r, struct labels *labels,
 	if (number_of)
 		memset(number_of, 0xff, n_stacks * sizeof(*number_of));
 	bool fine = number_of && keep_command(s, r) &&
-		    report_groups(r, r->profile, &groups, BY_STACK, ORDER_BYTES) &&
+		    report_groups(r, r->profile, &groups, BY_NODE, ORDER_BYTES) &&
 		    add_groups(&maker, &groups, number_of);
 	if (fine && s->knows_lives)
 		fine = add_lives(s, r, number_of, n_stacks);

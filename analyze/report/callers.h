@@ -21,7 +21,7 @@ struct callers {
 };
 
 /*
- * `stacks`: groups BY_STACK. `by`: BY_FUNCTION, BY_SITE for lines, BY_LIBRARY. Nothing is hidden. False: no memory;
+ * `stacks`: groups BY_NODE. `by`: BY_FUNCTION, BY_SITE for lines, BY_LIBRARY. Nothing is hidden. False: no memory;
  * callers_finish() must still be called.
  */
 bool callers_collect(struct callers *callers, const struct mst_reader *reader, struct call_sites *calls,

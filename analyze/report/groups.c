@@ -13,32 +13,39 @@ const char *const group_names[GROUPINGS] = {
 	[BY_THREAD] = "thread", [BY_SIZE] = "size",   [BY_TYPE] = "type",
 };
 
+#define MIX 0x9e3779b97f4a7c15u
+
 /* The key of what a stack is grouped by. False: no memory. */
 static bool stack_key(struct sites *sites, uint32_t stack, enum group_by by, uint64_t *key)
 {
-	if (by == BY_STACK) {
+	if (by == BY_NODE) {
 		*key = stack;
 		return true;
 	}
 	const struct site *site = sites_of(sites, stack);
 	if (!site)
 		return false;
+	if (by == BY_STACK) {
+		const uint64_t id = sites_id(sites, stack);
+		*key = (id ^ site->call) * MIX;
+		return id;
+	}
 	*key = by == BY_LIBRARY ? site->module : site->call;
 	if (by == BY_FUNCTION && site->call != MST_NONE)
 		*key = call_sites_at(sites_calls(sites), site->call)->number_of_function;
 	return true;
 }
 
-static bool has_stacks(enum group_by by)
+bool groups_have_stacks(enum group_by by)
 {
-	return by <= BY_LIBRARY;
+	return by <= BY_LIBRARY || by == BY_NODE;
 }
 
 /* False: no memory. */
 static bool row_key(struct sites *sites, const struct profile_row *row, const struct mst_kind *kind,
 		    enum group_by by, uint64_t *key)
 {
-	if (has_stacks(by))
+	if (groups_have_stacks(by))
 		return stack_key(sites, kind->stack, by, key);
 	*key = by == BY_THREAD ? row->thread : by == BY_SIZE ? kind->size : kind->op;
 	return true;
@@ -140,7 +147,7 @@ uint32_t *groups_of_stacks(const struct groups *groups, const struct mst_reader 
 	bool fine = group_of;
 	for (uint32_t i = 0; fine && i < *n_stacks; i++)
 		group_of[i] = MST_NONE;
-	for (uint32_t i = 0; fine && has_stacks(groups->by) && i < groups->n && i < most; i++)
+	for (uint32_t i = 0; fine && groups_have_stacks(groups->by) && i < groups->n && i < most; i++)
 		fine = index_map_put(&numbers, groups->items[i].key, i);
 	/* Only stacks that allocate are asked for names. */
 	for (uint32_t i = 0; fine && numbers.n && i < n_kinds; i++) {

@@ -10,14 +10,15 @@
 #include "sites.h"
 
 enum group_by {
-	BY_SITE, /* function and line */
-	BY_STACK,
+	BY_SITE,  /* function and line */
+	BY_STACK, /* functions, modules and the site's line: stacks that a reader cannot tell apart are one */
 	BY_FUNCTION,
 	BY_LIBRARY,
 	BY_THREAD,
 	BY_SIZE,
 	BY_TYPE, /* of call: malloc, calloc, new ... */
-	GROUPINGS
+	GROUPINGS,
+	BY_NODE, /* each stack of the trace; not for users */
 };
 
 /* By enum group_by: "site" ... */
@@ -25,7 +26,7 @@ extern const char *const group_names[GROUPINGS];
 
 struct group {
 	uint64_t
-		key; /* BY_SIZE: the size; BY_TYPE: enum mst_op; BY_THREAD: the thread's number; else an id */
+		key; /* BY_SIZE: the size; BY_TYPE: enum mst_op; BY_THREAD: the thread's number; else a number of its own */
 	uint32_t stack; /* the one with the most bytes allocated */
 	uint64_t stack_bytes;
 	uint64_t then_bytes, then_blocks; /* live at the profile's point in time */
@@ -47,6 +48,9 @@ struct groups {
 bool groups_collect(struct groups *groups, const struct mst_reader *reader, const struct profile *profile,
 		    struct sites *sites, enum group_by by, const uint32_t *left_out);
 void groups_finish(struct groups *groups);
+
+/* Whether stacks belong to the groups as a whole. */
+bool groups_have_stacks(enum group_by by);
 
 /* Adds the figures of a group to those of another. */
 void group_add(struct group *to, const struct group *group);

@@ -91,7 +91,7 @@ static struct growing_stacks *find_growing_stacks(struct report *r, const struct
 	uint32_t *site_of = groups_of_stacks(sites, r->reader, r->sites, sites->n, &n_stacks);
 	uint32_t *left_out = site_of ? choose_stacks(r, sites, site_of, n_stacks) : NULL;
 	const bool fine = found && left_out &&
-			  groups_collect(&stacks, r->reader, r->profile, r->sites, BY_STACK, left_out) &&
+			  groups_collect(&stacks, r->reader, r->profile, r->sites, BY_NODE, left_out) &&
 			  judge_stacks(r, &stacks, site_of, found);
 	groups_finish(&stacks);
 	free(site_of);

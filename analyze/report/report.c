@@ -221,6 +221,7 @@ void report_name_group(struct report *report, const struct group *group, enum gr
 		name_plainly(report, text, false);
 		break;
 	case BY_TYPE:
+	case BY_NODE:
 	case GROUPINGS:
 		name_plainly(report, mst_op_name((unsigned)group->key), false);
 		break;

@@ -79,7 +79,7 @@ static void write_callers(struct report *r, const char *key, const char *title, 
 	struct group_lives lives = { 0 };
 	answer_section(r->answer, key, title);
 	answer_table(r->answer, key, NULL, columns, sizeof(columns) / sizeof(*columns));
-	if (report_groups(r, r->profile, &stacks, BY_STACK, ORDER_BYTES)) {
+	if (report_groups(r, r->profile, &stacks, BY_NODE, ORDER_BYTES)) {
 		if (!callers_collect(&callers, r->reader, r->calls, &stacks, by))
 			r->no_memory = true;
 		else

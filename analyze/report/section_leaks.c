@@ -31,10 +31,17 @@ static const struct answer_column exit_columns[] = {
 	REPORT_GROUP_COLUMNS,
 };
 
+/* When the blocks of a group that are live at the end were allocated, if `known`. */
+struct births {
+	uint64_t oldest_ns, youngest_ns;
+	bool known;
+};
+
 struct leak {
 	const struct group *group;
 	struct judgement judgement;
 	uint32_t number;
+	struct births births;
 };
 
 /* Those that grow come first, the fastest at the top; then the largest. */
@@ -52,13 +59,33 @@ static uint64_t age(const struct report *r, uint64_t birth_ns)
 	return birth_ns < r->end_ns ? r->end_ns - birth_ns : 0;
 }
 
-static void write_ages(struct report *r, const struct group *group, enum group_by by)
+/* By group; NULL: no memory, and the report knows. */
+static struct births *collect_births(struct report *r, const struct groups *groups)
 {
-	const struct life *life =
-		report_knows_lives(r) && by == BY_STACK ? lives_of(r->lives, group->stack) : NULL;
-	if (life && life->live) {
-		answer_number(r->answer, age(r, life->oldest_ns));
-		answer_number(r->answer, age(r, life->youngest_ns));
+	uint32_t n_stacks;
+	struct births *births = calloc(groups->n + (size_t)1, sizeof(*births));
+	uint32_t *group_of = groups_of_stacks(groups, r->reader, r->sites, groups->n, &n_stacks);
+	for (uint32_t i = 0; births && group_of && report_knows_lives(r) && i < n_stacks; i++) {
+		const struct life *life = group_of[i] == MST_NONE ? NULL : lives_of(r->lives, i);
+		if (!life || !life->live)
+			continue;
+		struct births *b = &births[group_of[i]];
+		if (!b->known || life->oldest_ns < b->oldest_ns)
+			b->oldest_ns = life->oldest_ns;
+		if (life->youngest_ns > b->youngest_ns)
+			b->youngest_ns = life->youngest_ns;
+		b->known = true;
+	}
+	r->no_memory |= !births || !group_of;
+	free(group_of);
+	return births;
+}
+
+static void write_ages(struct report *r, const struct births *births)
+{
+	if (births->known) {
+		answer_number(r->answer, age(r, births->oldest_ns));
+		answer_number(r->answer, age(r, births->youngest_ns));
 	} else {
 		answer_nothing(r->answer);
 		answer_nothing(r->answer);
@@ -85,7 +112,7 @@ static void write_leak(struct report *r, const struct leak *leak, enum group_by 
 	answer_number(r->answer, leak->group->end_bytes);
 	answer_number(r->answer, leak->group->end_blocks);
 	answer_real(r->answer, report_share(leak->group->end_bytes, all));
-	write_ages(r, leak->group, by);
+	write_ages(r, &leak->births);
 	answer_text(r->answer, verdict_names[j->verdict]);
 	write_growth(r, j, true);
 	report_name_group(r, leak->group, by);
@@ -102,10 +129,11 @@ static bool ends_at_exit(const struct leak *leak)
 static uint32_t collect(struct report *r, const struct groups *groups, bool at_exit, struct leak *leaks)
 {
 	struct trends trends = { 0 };
+	struct births *births = collect_births(r, groups);
 	uint32_t n = 0;
 	r->no_memory |= !leaks || !trends_follow(&trends, r, groups);
 	for (uint32_t i = 0; i < groups->n && !r->no_memory; i++) {
-		struct leak leak = { .group = &groups->items[i], .number = n };
+		struct leak leak = { .group = &groups->items[i], .number = n, .births = births[i] };
 		if (!at_exit && leak.group->end_blocks == 0)
 			continue;
 		r->no_memory |= !trends_judge(&trends, r, i, &leak.judgement);
@@ -113,6 +141,7 @@ static uint32_t collect(struct report *r, const struct groups *groups, bool at_e
 			leaks[n++] = leak;
 	}
 	trends_finish(&trends);
+	free(births);
 	if (r->no_memory)
 		return 0;
 	array_sort(leaks, n, sizeof(*leaks), compare);
@@ -167,7 +196,7 @@ static uint32_t *suppress(struct report *r, uint64_t *bytes, uint64_t *blocks)
 	uint32_t *of = suppressions_of_stacks(s, r->reader, r->calls);
 	struct groups stacks;
 	*bytes = *blocks = 0;
-	if (of && report_groups(r, r->profile, &stacks, BY_STACK, ORDER_END)) {
+	if (of && report_groups(r, r->profile, &stacks, BY_NODE, ORDER_END)) {
 		for (uint32_t i = 0; i < stacks.n; i++) {
 			const struct group *g = &stacks.items[i];
 			if (of[g->stack] == MST_NONE)

@@ -120,7 +120,7 @@ static void write_stack(struct report *r)
 	r->no_memory |= !group_of;
 	for (uint32_t i = 0; group_of && i < n; i++)
 		group_of[i] = MST_NONE;
-	if (group_of && report_groups(r, r->profile, &stacks, BY_STACK, ORDER_BYTES)) {
+	if (group_of && report_groups(r, r->profile, &stacks, BY_NODE, ORDER_BYTES)) {
 		if (find_stacks(r, &stacks, group_of, &all)) {
 			answer_fact(r->answer, "id", "stack", ANSWER_ID, sites_id(r->sites, all.stack));
 			write_figures(r, &all);

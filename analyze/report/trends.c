@@ -21,7 +21,7 @@ bool trends_follow(struct trends *t, struct report *r, const struct groups *grou
 	t->groups = groups->items;
 	if (group_of && t->series) {
 		timeline_follow(r->timeline, group_of, n_stacks, n, t->series);
-		t->n = groups->by <= BY_LIBRARY ? n : 0;
+		t->n = groups_have_stacks(groups->by) ? n : 0;
 	}
 	free(group_of);
 	return group_of && t->series;

@@ -197,6 +197,26 @@ class Tests:
         assert sites() == expected, sites()
         assert sites("--all-frames") == [named(stack.split()[0][1:]) for stack in stacks], sites("--all-frames")
 
+    def test_stacks_that_look_alike(self):
+        """Two calls in one function: one row if lines are unknown, else two. The ages are those of all blocks."""
+        path = os.path.join(self.folder, "alike.c")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("#include <stdlib.h>\n#include <unistd.h>\nvoid *a, *b;\n"
+                       "__attribute__((noinline)) void get(void)\n{\n\ta = malloc(100);\n\tusleep(30000);\n"
+                       "\tb = malloc(200);\n}\nint main(void)\n{\n\tget();\n\treturn 0;\n}\n")
+        seen = []
+        for flag in ("-g0", "-g"):
+            program = path.replace(".c", flag)
+            subprocess.run([*compiler(), "-O1", "-fno-builtin", flag, "-o", program, path], check=True)
+            trace = self.record("alike" + flag, program)
+            for words in (("leaks",), ("leaks", "--by=stack"), ("peak", "--by=stack"), ("churn", "--by=stack")):
+                section = self.answer(*words, trace)[words[0]]
+                rows = section[{"leaks": "leaks", "peak": "largest", "churn": "busiest"}[words[0]]]
+                seen.append([(row["bytes"], row["line"]) for row in rows if row["function"] == "get"])
+                if words == ("leaks",) and flag == "-g0":
+                    assert rows[0]["oldest_ns"] - rows[0]["youngest_ns"] > 25000000, rows
+        assert [sorted(rows) for rows in seen] == [[(300, None)]] * 4 + [[(100, 6), (200, 8)]] * 4, seen
+
     def test_ids_are_those_of_other_runs(self):
         again = self.record("again", self.build.file("tests/cli/sites"))
         first, second = (self.answer("churn", "--by=stack", "--top=1000", each) for each in (self.trace, again))

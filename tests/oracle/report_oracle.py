@@ -3,8 +3,8 @@
 """msreport over heaptrack's own recordings says what heaptrack_print says: calls, temporary allocations, the peak and
 what is left, in all and stack by stack.
 
-The stacks' figures are those of heaptrack_print's folded stacks, which has one line for each stack; they are compared
-as sets, because the two look names up in their own ways.
+The stacks' figures are those of heaptrack_print's folded stacks. Those that have the same functions are added up, as
+their ids are equal; sums are compared as sets, because the two look names up in their own ways.
 
   report_oracle.py --build DIR [--only NAME]
 """
@@ -76,7 +76,7 @@ class Bench:
                         "-f", recording, "-F", path, "--flamegraph-cost-type", cost, *more],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         with open(path, encoding="utf-8", errors="replace") as lines:
-            return Counter(int(line.rsplit(" ", 1)[1]) for line in lines)
+            return [(stack, int(value)) for stack, value in (line.rsplit(" ", 1) for line in lines)]
 
     def changes(self, old, new):
         """The change of each sum, by its title, and of the lists in it."""
@@ -127,6 +127,14 @@ class Bench:
         return json.loads(done.stdout)["sections"]
 
 
+def sums(rows):
+    """How often which sum of a stack's figures occurs, of pairs of a stack and a figure."""
+    stacks = Counter()
+    for stack, figure in rows:
+        stacks[stack] += figure
+    return Counter(figure for figure in stacks.values() if figure)
+
+
 def compare(name):
     def run(bench):
         if not have(PROGRAMS[name][0]):
@@ -135,9 +143,8 @@ def compare(name):
         sections = bench.ours(recording)
         counted = 0
         for cost, (section, table, member) in COSTS.items():
-            ours = Counter(row[member] for row in sections[section][table] if row[member])
-            theirs = bench.theirs(recording, cost)
-            del theirs[0]
+            ours = sums((row["id"], row[member]) for row in sections[section][table])
+            theirs = sums(bench.theirs(recording, cost))
             if ours != theirs:
                 raise Problem(f"{cost}: only msreport has {list((ours - theirs).elements())[:5]}, "
                               f"only heaptrack_print {list((theirs - ours).elements())[:5]}")
@@ -154,7 +161,7 @@ def compare_pair(name):
         old, new = (bench.record(f"{word}-{i}", command) for i, command in enumerate(PAIRS[name]))
         changes = bench.changes(old, new)
         for cost, figure in DIFF_COSTS.items():
-            theirs = sum(value * times for value, times in bench.theirs(new, cost, "-d", old).items())
+            theirs = sum(value for _, value in bench.theirs(new, cost, "-d", old))
             if changes[figure] != (theirs, theirs):
                 raise Problem(f"{cost}: msreport has {changes[figure]}, heaptrack_print {theirs}")
             stacks, others = bench.columns(old, new, cost), bench.their_columns(old, new, cost)
