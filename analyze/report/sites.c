@@ -36,12 +36,15 @@ struct entry {
 	uint64_t id; /* 0: not asked */
 };
 
+#define LLOC "lloc"
+
 /* A pattern of fnmatch(3), which takes a hundred times as long as what decides most patterns. */
 struct pattern {
 	const char *text;
 	size_t begin;     /* so many bytes at its beginning stand for themselves */
 	const char *part; /* the last bytes that do */
 	size_t n_part;
+	bool lloc; /* what matches has these letters, as most wrappers of malloc */
 	enum {
 		WHOLE, /* it is all beginning */
 		ENDS,  /* its beginning, a star, the part */
@@ -107,6 +110,7 @@ static struct pattern pattern_of(const char *text)
 	while (p.part > rest && !strchr(special, p.part[-1]))
 		p.part--;
 	p.n_part = (size_t)(end - p.part);
+	p.lloc = memmem(p.part, p.n_part, LLOC, strlen(LLOC));
 	if (*rest == '*' && p.part == rest + 1)
 		p.form = open ? HAS : ENDS;
 	else if (p.part > rest && strchr("[\\", p.part[-1]))
@@ -195,8 +199,9 @@ static bool is_hidden_module(struct sites *s, uint32_t module)
 static bool is_hidden_function(const struct sites *s, const char *function)
 {
 	const size_t n = strlen(function);
+	const bool lloc = memmem(function, n, LLOC, strlen(LLOC));
 	for (size_t i = 0; i < s->n_patterns; i++) {
-		if (pattern_matches(&s->patterns[i], function, n))
+		if ((lloc || !s->patterns[i].lloc) && pattern_matches(&s->patterns[i], function, n))
 			return true;
 	}
 	return false;
@@ -275,37 +280,10 @@ static bool search_site(struct sites *s, uint32_t stack, struct site *site, uint
 	return true;
 }
 
-/* Finds wrappers without names among all calls that allocate. False: no memory. */
-static bool learn_wrappers(struct sites *s)
-{
-	uint32_t n_kinds, n = 0;
-	const struct mst_kind *kinds = mst_reader_kinds(s->reader, &n_kinds);
-	uint32_t *nodes = malloc((n_kinds + (size_t)1) * sizeof(*nodes));
-	bool *seen = calloc(s->n_stacks + (size_t)1, sizeof(*seen));
-	bool fine = nodes && seen;
-	for (uint32_t i = 0; fine && i < n_kinds; i++) {
-		struct site site;
-		const uint32_t stack = kinds[i].stack;
-		if (seen[stack] || kinds[i].op == MST_OP_UNKNOWN || kinds[i].op >= MST_OP_FREE)
-			continue;
-		seen[stack] = true;
-		fine = search_site(s, stack, &site, &nodes[n]);
-		if (fine && nodes[n] != MST_NONE)
-			n++;
-	}
-	if (fine)
-		s->wrappers = wrappers_find(s->reader, nodes, n);
-	free(nodes);
-	free(seen);
-	return s->wrappers;
-}
-
 /* Leaves the wrappers in which a site without a name lies. False: no memory. */
 static bool leave_wrappers(struct sites *s, uint32_t nameless, struct site *site)
 {
 	uint32_t n;
-	if (!s->wrappers && !learn_wrappers(s))
-		return false;
 	const uint32_t node = wrappers_leave(s->reader, s->wrappers, nameless);
 	if (node == nameless)
 		return true;
@@ -317,22 +295,62 @@ static bool leave_wrappers(struct sites *s, uint32_t nameless, struct site *site
 	return true;
 }
 
-/* False: no memory. */
-static bool find_site(struct sites *s, uint32_t stack, struct site *site)
+/* The site of a stack, but for wrappers, and the node of a call without a name, or MST_NONE. False: no memory. */
+static bool begin_site(struct sites *s, uint32_t stack, uint32_t *nameless)
 {
-	uint32_t nameless;
-	return search_site(s, stack, site, &nameless) &&
-	       (nameless == MST_NONE || leave_wrappers(s, nameless, site));
+	struct entry *entry = &s->entries[stack];
+	entry->known = search_site(s, stack, &entry->site, nameless);
+	return entry->known;
+}
+
+/*
+ * Finds the wrappers without names among all calls that allocate, and so the sites of all stacks that do. False: no
+ * memory.
+ */
+static bool learn_wrappers(struct sites *s)
+{
+	uint32_t n_kinds, n = 0;
+	const struct mst_kind *kinds = mst_reader_kinds(s->reader, &n_kinds);
+	uint32_t *stacks = malloc((n_kinds + (size_t)1) * sizeof(*stacks));
+	uint32_t *nodes = malloc((n_kinds + (size_t)1) * sizeof(*nodes));
+	uint32_t *left = malloc((n_kinds + (size_t)1) * sizeof(*left));
+	bool fine = stacks && nodes && left;
+	for (uint32_t i = 0; fine && i < n_kinds; i++) {
+		stacks[n] = kinds[i].stack;
+		if (s->entries[stacks[n]].known || kinds[i].op == MST_OP_UNKNOWN ||
+		    kinds[i].op >= MST_OP_FREE)
+			continue;
+		fine = begin_site(s, stacks[n], &nodes[n]);
+		n += fine && nodes[n] != MST_NONE;
+	}
+	if (fine) {
+		memcpy(left, nodes, n * sizeof(*left));
+		s->wrappers = wrappers_find(s->reader, left, n);
+		fine = s->wrappers;
+	}
+	for (uint32_t i = 0; fine && i < n; i++)
+		fine = leave_wrappers(s, nodes[i], &s->entries[stacks[i]].site);
+	free(stacks);
+	free(nodes);
+	free(left);
+	return fine;
 }
 
 const struct site *sites_of(struct sites *s, uint32_t stack)
 {
 	struct entry *entry = &s->entries[stack];
+	uint32_t nameless;
 	assert(stack < s->n_stacks);
-	if (!entry->known && !find_site(s, stack, &entry->site))
+	if (entry->known)
+		return &entry->site;
+	if (!begin_site(s, stack, &nameless))
 		return NULL;
-	entry->known = true;
-	return &entry->site;
+	if (nameless == MST_NONE)
+		return &entry->site;
+	if (s->wrappers)
+		return leave_wrappers(s, nameless, &entry->site) ? &entry->site : NULL;
+	entry->known = false; /* it is one of those to learn from, if it allocates */
+	return learn_wrappers(s) ? sites_of(s, stack) : NULL;
 }
 
 uint32_t sites_caller(struct sites *s, uint32_t stack)
