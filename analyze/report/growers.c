@@ -127,7 +127,7 @@ static bool is_too_slow(const struct trends *trends, const struct report *r, uin
 			uint32_t most)
 {
 	return n == most && stacks->fastest_slope == 0 &&
-	       trends_most_slope(trends, r, site) <= growers[most - 1].judgement.slope;
+	       trends_is_slower(trends, r, site, growers[most - 1].judgement.slope);
 }
 
 /* Keeps the fastest ones in order. Returns their new number. */

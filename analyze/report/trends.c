@@ -62,12 +62,12 @@ bool trends_judge_series(const struct report *r, const struct group *group, cons
 	return verdict_judge(&trend, judgement);
 }
 
-double trends_most_slope(const struct trends *t, const struct report *r, uint32_t group)
+bool trends_is_slower(const struct trends *t, const struct report *r, uint32_t group, double slope)
 {
 	if (group >= t->n)
-		return 0;
+		return true;
 	const struct trend trend = trend_of(r, &t->groups[group], trends_series(t, group));
-	return verdict_most_slope(&trend);
+	return verdict_is_slower(&trend, slope);
 }
 
 bool trends_judge(const struct trends *t, const struct report *r, uint32_t group, struct judgement *judgement)

@@ -35,7 +35,7 @@ bool trends_judge(const struct trends *trends, const struct report *report, uint
 bool trends_judge_series(const struct report *report, const struct group *group, const int64_t *series,
 			 struct judgement *judgement);
 
-/* verdict_most_slope() of a group's; 0 if it isn't followed. */
-double trends_most_slope(const struct trends *trends, const struct report *report, uint32_t group);
+/* verdict_is_slower() of a group; true if it isn't followed. */
+bool trends_is_slower(const struct trends *trends, const struct report *report, uint32_t group, double slope);
 
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SECOND 1000000000u
 
@@ -87,6 +88,32 @@ static double median_slope(double *items, size_t n)
 }
 
 /*
+ * The number of pairs of points that fall or are level, as a merge sort meets them. `sorted`, `scratch`: n items each; the
+ * first begins as the series.
+ */
+static size_t count_falling(int64_t *sorted, int64_t *scratch, uint32_t n)
+{
+	size_t falling = 0;
+	for (uint32_t width = 1; width < n; width *= 2) {
+		for (uint32_t begin = 0; begin < n; begin += 2 * width) {
+			const uint32_t middle = begin + width < n ? begin + width : n;
+			const uint32_t end = middle + width < n ? middle + width : n;
+			uint32_t i = begin, j = middle;
+			for (uint32_t k = begin; k < end; k++) {
+				/* All that is left of the first half is as high or higher. */
+				const bool second = i == middle || (j < end && sorted[j] <= sorted[i]);
+				falling += second ? middle - i : 0;
+				scratch[k] = sorted[second ? j++ : i++];
+			}
+		}
+		int64_t *const other = sorted;
+		sorted = scratch;
+		scratch = other;
+	}
+	return falling;
+}
+
+/*
  * The median of the slopes of all pairs of points, in bytes a bucket; 0 if the lower end of its 95 % interval isn't
  * above 0: the slope whose rank is as far below the middle as Kendall's statistic of unrelated points may lie. False: no
  * memory.
@@ -96,18 +123,18 @@ static bool find_slope(const int64_t *series, uint32_t n, double *slope)
 	const size_t pairs = (size_t)n * (n - 1) / 2;
 	const double spread = 1.96 * sqrt((double)n * (n - 1) * (2.0 * n + 5) / 18);
 	const double rank = ((double)pairs - spread) / 2;
-	size_t falling = 0; /* or level */
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t j = i + 1; j < n; j++)
-			falling += series[j] <= series[i];
-	}
-	*slope = 0;
-	if (falling > (rank > 0 ? (size_t)rank : 0))
-		return true;
-	double *slopes = malloc(pairs * sizeof(*slopes));
+	const size_t most = rank > 0 ? (size_t)rank : 0;
+	double *slopes = malloc(pairs * sizeof(*slopes) + 2 * n * sizeof(*series));
 	size_t k = 0;
+	*slope = 0;
 	if (!slopes)
 		return false;
+	int64_t *const sorted = (int64_t *)slopes;
+	memcpy(sorted, series, n * sizeof(*series));
+	if (count_falling(sorted, sorted + n, n) > most) {
+		free(slopes);
+		return true;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t j = i + 1; j < n; j++)
 			slopes[k++] = ((double)series[j] - (double)series[i]) / (j - i);
@@ -217,17 +244,36 @@ static bool find_growth(const struct trend *t, struct judgement *j)
 	return true;
 }
 
+/* Whether more than half of the pairs of points in [from, clean_up) rise by `slope` a bucket or less. */
+static bool most_are_slower(const struct trend *t, uint32_t from, int64_t slope)
+{
+	enum { MOST = 512 };
+	int64_t levels[MOST], scratch[MOST];
+	const uint32_t n = t->clean_up - from;
+	if (n > MOST)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (__builtin_sub_overflow(t->series[from + i], slope * i, &levels[i]))
+			return false;
+	}
+	return count_falling(levels, scratch, n) > (size_t)n * (n - 1) / 4;
+}
+
 /*
  * Of all pairs of k points, more than half are a quarter of k or more apart. So one of these has the median slope or a
  * larger one, and rises by no more than the range. Growth is judged over what is behind the middle, or over more.
  */
-double verdict_most_slope(const struct trend *t)
+bool verdict_is_slower(const struct trend *t, double slope)
 {
+	const double bucket = slope * (1 - 1e-9) * (double)t->span_ns / SECOND;
 	if (t->n < FEW_BUCKETS)
-		return 0;
+		return true;
 	const struct range all = range_of(t->series, 0, t->clean_up);
 	const uint32_t behind = t->clean_up - t->n / 2, apart = behind / 4;
-	return ((double)all.high - (double)all.low) / apart * SECOND / (double)t->span_ns;
+	if (((double)all.high - (double)all.low) / apart <= bucket)
+		return true;
+	return bucket < 1e15 && most_are_slower(t, t->n / 10, (int64_t)bucket) &&
+	       most_are_slower(t, t->n / 2, (int64_t)bucket);
 }
 
 uint32_t verdict_clean_up(const int64_t *levels, uint32_t n)

@@ -52,8 +52,8 @@ struct judgement {
 	uint64_t bytes;    /* live at the end; if the clean-up freed more than half of it, live before */
 };
 
-/* At least the slope that verdict_judge() finds, for a hundredth of its time; 0: it finds none. */
-double verdict_most_slope(const struct trend *trend);
+/* True: verdict_judge() finds no slope above `slope`, which is above 0. It takes a tenth of its time. */
+bool verdict_is_slower(const struct trend *trend, double slope);
 
 /* False: no memory. */
 bool verdict_judge(const struct trend *trend, struct judgement *judgement);

@@ -143,26 +143,29 @@ static void batches_are_a_sawtooth(void **state)
 	assert_int_equal(judge(series, 5000, 49, &j), VERDICT_SAWTOOTH);
 }
 
-static void no_slope_is_above_the_bound(void **state)
+static void no_growth_is_slower_than_itself(void **state)
 {
 	int64_t series[BUCKETS];
 	struct judgement j;
-	unsigned grow = 0;
+	unsigned grow = 0, slower = 0;
 	(void)state;
 	/* Rises that begin later and later, as steep as they can be, with and without noise. */
 	for (int start = 0; start < 150; start++) {
 		for (int noise = 1; noise < 2000; noise += 666) {
 			for (int i = 0; i < BUCKETS; i++)
 				series[i] = 5000 + (i > start ? (i - start) * 100 : 0) + i * i * 7919 % noise;
-			const struct trend trend = {
-				.series = series, .n = BUCKETS, .clean_up = BUCKETS, .span_ns = SECOND / 10
-			};
+			const struct trend trend = { .series = series,
+						     .n = BUCKETS,
+						     .clean_up = verdict_clean_up(series, BUCKETS),
+						     .span_ns = SECOND / 10 };
 			grow += judge(series, 100000, 200, &j) == VERDICT_GROWING;
-			assert_true(j.slope <= verdict_most_slope(&trend));
-			assert_true(verdict_most_slope(&trend) < 10000 * 10);
+			for (double factor = .5; j.slope > 0 && factor < 1; factor += .0999)
+				assert_false(verdict_is_slower(&trend, j.slope * factor));
+			slower += j.slope > 0 && verdict_is_slower(&trend, j.slope * 1.2 + 10);
 		}
 	}
 	assert_true(grow > 100);
+	assert_true(slower > grow / 2);
 }
 
 static void short_runs_are_not_judged(void **state)
@@ -440,7 +443,7 @@ int main(void)
 		cmocka_unit_test(a_cache_that_levels_off_is_bounded),
 		cmocka_unit_test(tables_of_the_start_came_once),
 		cmocka_unit_test(batches_are_a_sawtooth),
-		cmocka_unit_test(no_slope_is_above_the_bound),
+		cmocka_unit_test(no_growth_is_slower_than_itself),
 		cmocka_unit_test(short_runs_are_not_judged),
 		cmocka_unit_test(what_was_freed_at_the_exit_is_judged_before),
 		cmocka_unit_test(a_clean_up_is_short_and_only_falls),
