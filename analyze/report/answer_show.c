@@ -8,6 +8,7 @@
 #include "answer_formats.h"
 #include "figures.h"
 #include "printable.h"
+#include "short_name.h"
 #include "thousands.h"
 #include "utf8.h"
 #include "width.h"
@@ -41,36 +42,6 @@ char *answer_show_filter(const struct answer_filter *f)
 
 /* ---- Names ---- */
 
-/* Replaces the contents of the widest <...> by an ellipsis. False: there is none that is longer than that. */
-static bool shorten_template(char *text, const char *ellipsis)
-{
-	char *from = NULL, *to = NULL, *open = NULL;
-	int depth = 0;
-	for (char *c = text; *c; c++) {
-		if (*c == '<' && depth++ == 0)
-			open = c + 1;
-		else if (*c == '>' && depth > 0 && --depth == 0 && (!from || c - open > to - from)) {
-			from = open;
-			to = c;
-		}
-	}
-	const size_t n = strlen(ellipsis);
-	if (!from || (size_t)(to - from) <= n)
-		return false;
-	width_replace(from, to, ellipsis);
-	return true;
-}
-
-static char *shorten_function(char *text, unsigned most, const char *ellipsis)
-{
-	while (width_of(text) > most && shorten_template(text, ellipsis)) {
-	}
-	char *parenthesis = width_of(text) > most ? strchr(text, '(') : NULL;
-	if (parenthesis && parenthesis != text)
-		*parenthesis = '\0';
-	return width_cut_right(text, most, ellipsis);
-}
-
 /* "/a/long/path/file.c:12" keeps its end. */
 static char *shorten_place(char *text, unsigned most, const char *ellipsis)
 {
@@ -87,7 +58,7 @@ static char *show_text(const char *text, enum answer_unit unit, unsigned most, b
 	if (!copy)
 		return NULL;
 	if (unit == ANSWER_FUNCTION)
-		return shorten_function(copy, most, ellipsis);
+		return short_name(copy, most, ellipsis);
 	if (unit == ANSWER_PLACE)
 		return shorten_place(copy, most, ellipsis);
 	if (unit == ANSWER_TAIL)

@@ -52,6 +52,8 @@ static void write_growth(struct report *r)
 		}
 	}
 	answer_left_out(r->answer, rows > top ? rows - top : 0);
+	if (rows)
+		trends_note_length(r);
 	trends_finish(&trends);
 	groups_finish(&groups);
 }

@@ -240,6 +240,8 @@ static void write_leaks(struct report *r)
 	    groups_sort(&groups, ORDER_END)) {
 		write_table(r, &groups, totals.end_bytes - bytes);
 		write_until_exit(r, &groups);
+		if (totals.end_blocks > blocks)
+			trends_note_length(r);
 		if (blocks)
 			write_suppressed(r);
 	} else {

@@ -10,6 +10,7 @@
 #include "growers.h"
 #include "mark_list.h"
 #include "report.h"
+#include "short_name.h"
 #include "steps.h"
 #include "thousands.h"
 
@@ -221,24 +222,27 @@ static void write_growers(struct report *r, const struct grower *growers, uint32
 
 #define WORTH_A_SENTENCE .01 /* of the peak: what something has grown by */
 
-static const char *function_of(struct report *r, const struct group *g)
+static const char *function_of(char name[SENTENCE_NAME_SIZE], struct report *r, const struct group *g)
 {
 	const struct site *site = sites_of(r->sites, g->stack);
-	return site && site->call != MST_NONE ? call_sites_at(r->calls, site->call)->function : "one site";
+	return site && site->call != MST_NONE
+		       ? short_name_in_sentence(name, call_sites_at(r->calls, site->call)->function)
+		       : "one site";
 }
 
 /* With the caller of a site of which only a part grows. */
 static void note_growth(struct report *r, const struct grower *growers, uint32_t n, uint64_t peak)
 {
-	char bytes[FIGURE_SIZE], since[FIGURE_SIZE];
+	char bytes[FIGURE_SIZE], since[FIGURE_SIZE], name[SENTENCE_NAME_SIZE], by[SENTENCE_NAME_SIZE];
 	if (n == 0 || growers[0].judgement.slope * (double)(r->end_ns - growers[0].judgement.since_ns) / 1e9 <
 			      WORTH_A_SENTENCE * (double)peak)
 		return;
 	const uint32_t caller = growers[0].mixed ? sites_caller(r->sites, growers[0].group.stack) : MST_NONE;
-	answer_note(r->answer, "%s%.60s%s%.60s%s grows by %s a minute since %s.",
-		    growers[0].mixed ? "A part of " : "", function_of(r, &growers[0].group),
+	answer_note(r->answer, "%s%s%s%s%s grows by %s a minute since %s.",
+		    growers[0].mixed ? "A part of " : "", function_of(name, r, &growers[0].group),
 		    caller != MST_NONE ? ", called by " : "",
-		    caller != MST_NONE ? call_sites_at(r->calls, caller)->function : "",
+		    caller != MST_NONE ? short_name_in_sentence(by, call_sites_at(r->calls, caller)->function)
+				       : "",
 		    caller != MST_NONE ? "," : "",
 		    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), r->query->si),
 		    figure_time(since, growers[0].judgement.since_ns));
@@ -246,15 +250,15 @@ static void note_growth(struct report *r, const struct grower *growers, uint32_t
 
 static void note_concentration(struct report *r, struct groups *groups, uint64_t peak)
 {
-	char share[FIGURE_SIZE];
+	char share[FIGURE_SIZE], name[SENTENCE_NAME_SIZE];
 	if (!groups_sort(groups, ORDER_THEN)) {
 		r->no_memory = true;
 		return;
 	}
 	if (groups->n && report_share(groups->items[0].then_bytes, peak) >= .4)
-		answer_note(r->answer, "%s of the peak is one site, %.60s.",
+		answer_note(r->answer, "%s of the peak is one site, %s.",
 			    figure_share(share, report_share(groups->items[0].then_bytes, peak)),
-			    function_of(r, &groups->items[0]));
+			    function_of(name, r, &groups->items[0]));
 }
 
 static void note_next(struct report *r)

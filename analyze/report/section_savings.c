@@ -9,6 +9,7 @@
 #include "array.h"
 #include "figures.h"
 #include "report.h"
+#include "short_name.h"
 
 static const struct answer_column columns[] = {
 	{ "what", "what", ANSWER_TEXT, ANSWER_EVERYWHERE },
@@ -168,16 +169,22 @@ static const char *sizes_of(char text[2 * FIGURE_SIZE + 8], const struct advice 
 	return text;
 }
 
+static const char *short_name_of(char name[SENTENCE_NAME_SIZE], const struct report *r, uint32_t group)
+{
+	return short_name_in_sentence(name, name_of(r, group));
+}
+
 static void note_ladders(struct report *r, const struct advice *a)
 {
+	char name[SENTENCE_NAME_SIZE];
 	char ladders[FIGURE_SIZE], steps[FIGURE_SIZE], longest[FIGURE_SIZE], from[FIGURE_SIZE],
 		to[FIGURE_SIZE];
-	answer_note(
-		r->answer,
-		"%.60s: reserve room for the final size. %s buffer%s in %s steps, one from %s to %s in %s.",
-		name_of(r, a->group), thousands(ladders, a->ladders), a->ladders == 1 ? " grew" : "s grew",
-		thousands(steps, a->steps), figure_bytes(from, a->longest_from, r->query->si),
-		figure_bytes(to, a->longest_to, r->query->si), thousands(longest, a->longest));
+	answer_note(r->answer,
+		    "%s: reserve room for the final size. %s buffer%s in %s steps, one from %s to %s in %s.",
+		    short_name_of(name, r, a->group), thousands(ladders, a->ladders),
+		    a->ladders == 1 ? " grew" : "s grew", thousands(steps, a->steps),
+		    figure_bytes(from, a->longest_from, r->query->si),
+		    figure_bytes(to, a->longest_to, r->query->si), thousands(longest, a->longest));
 }
 
 static void note_one_at_a_time(struct report *r, const struct advice *a)
@@ -192,30 +199,30 @@ static void note_one_at_a_time(struct report *r, const struct advice *a)
 		[ADVICE_HOIST] = "",
 		[ADVICE_REUSE] = "",
 	};
-	char blocks[FIGURE_SIZE], places[FIGURE_SIZE], sizes[2 * FIGURE_SIZE + 8],
+	char name[SENTENCE_NAME_SIZE], blocks[FIGURE_SIZE], places[FIGURE_SIZE], sizes[2 * FIGURE_SIZE + 8],
 		ways[FIGURE_SIZE + 24] = "";
 	if (a->places > 1)
 		snprintf(ways, sizeof(ways), " on each of %s ways to it", thousands(places, a->places));
-	answer_note(r->answer, "%.60s: %s. %s blocks of %s, one at a time%s%s.", name_of(r, a->group),
-		    what[a->what], thousands(blocks, a->blocks), sizes_of(sizes, a, r->query->si), ways,
-		    why[a->what]);
+	answer_note(r->answer, "%s: %s. %s blocks of %s, one at a time%s%s.",
+		    short_name_of(name, r, a->group), what[a->what], thousands(blocks, a->blocks),
+		    sizes_of(sizes, a, r->query->si), ways, why[a->what]);
 }
 
 static void note_pool(struct report *r, const struct advice *a)
 {
-	char blocks[FIGURE_SIZE], most[FIGURE_SIZE], sizes[2 * FIGURE_SIZE + 8];
-	answer_note(r->answer, "%.60s: a pool of %s would do. %s blocks of %s, never more at once%s.",
-		    name_of(r, a->group), thousands(most, a->most), thousands(blocks, a->blocks),
+	char name[SENTENCE_NAME_SIZE], blocks[FIGURE_SIZE], most[FIGURE_SIZE], sizes[2 * FIGURE_SIZE + 8];
+	answer_note(r->answer, "%s: a pool of %s would do. %s blocks of %s, never more at once%s.",
+		    short_name_of(name, r, a->group), thousands(most, a->most), thousands(blocks, a->blocks),
 		    sizes_of(sizes, a, r->query->si), a->nested ? ", the last one freed first" : "");
 }
 
 static void note_early(struct report *r, const struct suggestion *s)
 {
-	char bytes[FIGURE_SIZE];
+	char name[SENTENCE_NAME_SIZE], before[SENTENCE_NAME_SIZE], bytes[FIGURE_SIZE];
 	answer_note(
 		r->answer,
-		"%.60s: if %.60s can do without them, free the %s before it begins that are freed soon after the peak.",
-		name_of(r, s->group), name_of(r, s->before),
+		"%s: if %s can do without them, free the %s before it begins that are freed soon after the peak.",
+		short_name_of(name, r, s->group), short_name_of(before, r, s->before),
 		figure_bytes(bytes, r->savings->query.early[s->early].bytes, r->query->si));
 }
 

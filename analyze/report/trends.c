@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "figures.h"
 #include "report.h"
 
 void trends_finish(struct trends *t)
@@ -60,6 +61,17 @@ bool trends_judge_series(const struct report *r, const struct group *group, cons
 {
 	const struct trend trend = trend_of(r, group, series);
 	return verdict_judge(&trend, judgement);
+}
+
+void trends_note_length(struct report *r)
+{
+	uint32_t n;
+	char length[FIGURE_SIZE];
+	timeline_points(r->timeline, &n);
+	const uint64_t span_ns = timeline_begins_ns(r->timeline, 1) - timeline_begins_ns(r->timeline, 0);
+	if (n && !verdict_is_long_enough(n, span_ns))
+		answer_note(r->answer, "Not judged: the run took %s. Verdicts need a second.",
+			    figure_time(length, r->end_ns - r->begin_ns));
 }
 
 bool trends_is_slower(const struct trends *t, const struct report *r, uint32_t group, double slope)

@@ -35,6 +35,9 @@ bool trends_judge(const struct trends *trends, const struct report *report, uint
 bool trends_judge_series(const struct report *report, const struct group *group, const int64_t *series,
 			 struct judgement *judgement);
 
+/* A note on why nothing is judged, if the run was too short for that. */
+void trends_note_length(struct report *report);
+
 /* verdict_is_slower() of a group; true if it isn't followed. */
 bool trends_is_slower(const struct trends *trends, const struct report *report, uint32_t group, double slope);
 

@@ -293,13 +293,18 @@ static uint64_t bytes_of(const struct trend *t)
 	return (uint64_t)(end < before - before / 2 ? before : end);
 }
 
+bool verdict_is_long_enough(uint32_t n, uint64_t span_ns)
+{
+	return n >= FEW_BUCKETS && n * span_ns >= SECOND;
+}
+
 bool verdict_judge(const struct trend *t, struct judgement *j)
 {
 	*j = (struct judgement){ 0 };
 	assert(t->clean_up <= t->n && t->clean_up >= t->n - t->n / 20);
 	if (t->n)
 		j->bytes = bytes_of(t);
-	if (t->n < FEW_BUCKETS || t->n * t->span_ns < SECOND)
+	if (!verdict_is_long_enough(t->n, t->span_ns))
 		return true;
 	if (is_once(t))
 		j->verdict = VERDICT_ONCE;

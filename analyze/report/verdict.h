@@ -55,6 +55,9 @@ struct judgement {
 /* True: verdict_judge() finds no slope above `slope`, which is above 0. It takes a tenth of its time. */
 bool verdict_is_slower(const struct trend *trend, double slope);
 
+/* Whether a run of n buckets can be judged. */
+bool verdict_is_long_enough(uint32_t n, uint64_t span_ns);
+
 /* False: no memory. */
 bool verdict_judge(const struct trend *trend, struct judgement *judgement);
 

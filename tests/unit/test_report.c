@@ -13,6 +13,7 @@
 #include "figures.h"
 #include "histogram.h"
 #include "observer_list.h"
+#include "short_name.h"
 #include "steps.h"
 #include "suppressions.h"
 #include "verdict.h"
@@ -141,6 +142,31 @@ static void batches_are_a_sawtooth(void **state)
 	for (int i = 0; i < BUCKETS; i++)
 		series[i] = i % 50 * 1000;
 	assert_int_equal(judge(series, 5000, 49, &j), VERDICT_SAWTOOTH);
+}
+
+static void names_are_shortened(void **state)
+{
+	static const struct {
+		const char *name, *shorter;
+		unsigned most;
+	} cases[] = {
+		{ "f(int)", "f(int)", 6 },
+		{ "function(int, char)", "function", 10 },
+		{ "a::vector<std::pair<int, int> >::grow(int)", "a::vector<...>::grow", 24 },
+		{ "<my::Body as other::Decodable<D>>::decode", "my::Body::decode", 20 },
+		{ "<my::Body>::decode_all_of_it", "my::Body::decode_all_of_it", 27 },
+		{ "<fn(u8) -> my::Out as Call<u8>>::call", "fn(u8) -> my::Out::call", 25 },
+		{ "<my::Vec<my::Element> as Trait>::f", "my::Vec<...>::f", 16 },
+		{ "<unclosed as it may be in a hostile trace", "<unclose...", 11 },
+		{ "<", "<", 1 },
+		{ "", "", 1 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *name = short_name(strdup(cases[i].name), cases[i].most, "...");
+		assert_string_equal(name, cases[i].shorter);
+		free(name);
+	}
 }
 
 static void no_growth_is_slower_than_itself(void **state)
@@ -443,6 +469,7 @@ int main(void)
 		cmocka_unit_test(a_cache_that_levels_off_is_bounded),
 		cmocka_unit_test(tables_of_the_start_came_once),
 		cmocka_unit_test(batches_are_a_sawtooth),
+		cmocka_unit_test(names_are_shortened),
 		cmocka_unit_test(no_growth_is_slower_than_itself),
 		cmocka_unit_test(short_runs_are_not_judged),
 		cmocka_unit_test(what_was_freed_at_the_exit_is_judged_before),
