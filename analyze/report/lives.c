@@ -227,13 +227,13 @@ static bool end_life(struct lives *l, const struct place *at, const struct subje
 
 /*
  * heaptrack looks at the last allocation alone, and takes a realloc for a free and an allocation. Its number for "none",
- * 0, is that of the trace's first allocation, too.
+ * 0, is that of the trace's first allocation, too. Frees of unknown blocks are not in its file.
  */
 static void count_for_heaptrack(struct lives *l, const struct subject *s)
 {
-	if (s->life != NO_LIFE)
-		l->items[s->life].temporary_by_heaptrack +=
-			l->last.life == s->life && l->last.size == s->size;
+	if (s->life == NO_LIFE)
+		return;
+	l->items[s->life].temporary_by_heaptrack += l->last.life == s->life && l->last.size == s->size;
 	l->last = l->first;
 }
 

@@ -39,7 +39,7 @@ class Script:
     """Lines for script2trace."""
 
     def __init__(self, rng):
-        self.rng, self.lines, self.live, self.next, self.time = rng, [], [], 0, 0
+        self.rng, self.lines, self.live, self.freed, self.next, self.time = rng, [], [], [], 0, 0
         self.threads = rng.choice([1, 1, 2, 5])
         self.usable = rng.choice([0, 8, 100])       # of which the allocator gives multiples; 0: not recorded
         self.stacks = rng.randint(1, 30)
@@ -73,6 +73,7 @@ class Script:
 
     def free(self, index):
         block = self.live.pop(index)
+        self.freed.append(block)
         if self.rng.random() < .1:
             self.lines.append(f'free_by {block} free {self.rng.randrange(self.stacks)}')
         else:
@@ -94,6 +95,8 @@ class Script:
                     self.free(len(self.live) - 1)
             elif what < .6:
                 self.resize(rng.randrange(len(self.live)))
+            elif what < .61 and self.freed:
+                self.lines.append(f'free_again {rng.choice(self.freed)}')
             elif what < .65:
                 self.lines.append(f'call malloc {rng.randrange(self.stacks)} 99999999999')
             elif rng.random() > stay:
@@ -112,6 +115,7 @@ class Block:
 
     def __init__(self, event, before, model):
         self.stack, self.size, self.tid, self.born = event['stack'], event['size'], event['tid'], event['time_ns']
+        self.operation = event['operation']
         self.resizes = before.resizes + 1 if before else 0
         self.first = before.first if before else self.size
         self.time = before.time if before else self.born
@@ -311,21 +315,31 @@ def middle(levels):
     return sorted(levels)[len(levels) // 2]
 
 
-def is_rising(late):
+def rise(late):
+    """The slope, in bytes a bucket, and the last bucket of the lowest level; None: they don't rise."""
     third, part = len(late) // 3, max(len(late) // 10, 1)
     if min(late[-third:]) <= max(late[:third]):
-        return False
+        return None
     slope, low = slope_and_low(late)
-    rise = middle(late[-part:]) - middle(late[-third:][:part])
-    return slope > 0 and low > 0 and rise >= slope / 2 * (third - part)
+    by = middle(late[-part:]) - middle(late[-third:][:part])
+    if slope <= 0 or low <= 0 or by < slope / 2 * (third - part):
+        return None
+    return slope, len(late) - 1 - late[::-1].index(min(late))
 
 
-def is_growing(levels, until, allocated):
+def growth_of(levels, until, allocated):
+    """As rise() of all buckets."""
     n, before = len(levels), levels[:until]
     late = before[n // 2:]
     if allocated < 10:
-        return False
-    return is_rising(before[n // 10:]) or (min(late[-(len(late) // 3):]) > max(levels[:n // 2]) and is_rising(late))
+        return None
+    for first in (n // 10, n // 2):
+        if first == n // 2 and min(late[-(len(late) // 3):]) <= max(levels[:n // 2]):
+            return None
+        found = rise(before[first:])
+        if found:
+            return found[0], first + found[1]
+    return None
 
 
 def is_bounded(levels, until, size):
@@ -344,19 +358,24 @@ def falls(levels):
 
 
 def judge(timeline, stack, allocated, live):
-    """`allocated`: calls and bytes; `live`: blocks at the end."""
-    levels, until = timeline.series[stack], clean_up(timeline.levels)
+    """`allocated`: calls and bytes; `live`: blocks at the end. The verdict, and with growth its slope and bucket."""
+    return judge_levels(timeline, timeline.series.get(stack, [0] * len(timeline.levels)), allocated, live)
+
+
+def judge_levels(timeline, levels, allocated, live):
+    until = clean_up(timeline.levels)
     if len(levels) < 20 or len(levels) * timeline.span < SECOND:
-        return 'not judged'
+        return 'not judged', None
     if is_once(levels, allocated['calls'], live):
-        return 'once'
-    if is_growing(levels, until, allocated['calls']):
-        return 'growing'
+        return 'once', None
+    growth = growth_of(levels, until, allocated['calls'])
+    if growth:
+        return 'growing', growth
     if until < len(levels) and live == 0 and 0 < allocated['bytes'] == levels[until - 1]:
-        return 'until exit'
+        return 'until exit', None
     if falls(levels[:until]) >= 2:
-        return 'sawtooth'
-    return 'bounded' if is_bounded(levels, until, allocated['bytes']) else 'not judged'
+        return 'sawtooth', None
+    return ('bounded' if is_bounded(levels, until, allocated['bytes']) else 'not judged'), None
 
 
 def find_steps(levels):
@@ -501,7 +520,7 @@ def same(what, got, expected):
 
 
 def same_rows(what, got, expected):
-    got, expected = Counter(got), Counter(expected)
+    got, expected = Counter(list(got)), Counter(list(expected))
     if got != expected:
         raise Different(f'{what}: only msreport has {list((got - expected).elements())[:5]}, '
                         f'only the model {list((expected - got).elements())[:5]}')
@@ -509,6 +528,15 @@ def same_rows(what, got, expected):
 
 def values(rows, *keys):
     return [tuple(row[key] for key in keys) for row in rows]
+
+
+def real(value):
+    """As JSON has it."""
+    return float(f'{value:.6g}')
+
+
+def share(part, whole):
+    return real(part / whole) if whole else 0
 
 
 class Bench:
@@ -523,7 +551,13 @@ class Bench:
         script.write(self.folder / 'script')
         self.usable = script.usable
         subprocess.run([self.script2trace, self.folder / 'script', self.trace], check=True)
-        return self.table('ndjson')
+        events = []
+        for event in self.table('ndjson'):
+            if event['type'] != 'free' or event['old_block'] is not None:
+                events.append(event)
+            elif events and events[-1]['operation'] == 'freed_before':
+                events[-1]['time_ns'] = event['time_ns']    # the mark is about the call behind it
+        return events
 
     def table(self, form):
         done = subprocess.run([self.msconvert, '-q', f'--to={form}', '-o', '-', self.trace], check=True,
@@ -541,7 +575,10 @@ class Bench:
         return self.ask_all(*words)['sections']
 
 
-def compare_overview(section, model):
+def compare_overview(section, model, timeline):
+    n = len(timeline.levels)
+    points = min(n, 64)
+    same('live bytes', section['live_bytes'], [timeline.levels[(i + 1) * n // points - 1] for i in range(points)])
     same('peak', values([section], 'peak_bytes', 'peak_blocks', 'peak_ns')[0],
          (model.peak, len(model.peak_live), model.peak_ns))
     same('end', (section['end_bytes'], section['end_blocks']), (model.total, len(model.live)))
@@ -554,29 +591,78 @@ def compare_first_screen(section, model):
     same('temporary, counted', section['temporary'], sum(f['at once'] for f in model.figures.values()))
 
 
+def by_site(figures, paths):
+    """Sums of stacks' figures by the innermost function."""
+    sums = defaultdict(lambda: [0, 0])
+    for stack, row in figures.items():
+        site = paths[stack][-1] if stack in paths else '[no stack]'
+        sums[site] = [sums[site][0] + row[0], sums[site][1] + row[1]]
+    return sums
+
+
+def compare_sites(section, model, paths):
+    """The tables of the first screen."""
+    allocated = {stack: (row['bytes'], row['calls']) for stack, row in model.allocated.items()}
+    for name, figures, of, whole in (('peak_sites', by_stack(model.peak_live), 0, model.peak),
+                                     ('end_sites', by_stack(model.live.values()), 0, model.total),
+                                     ('churn_sites', allocated, 1, model.calls)):
+        rows = [(site, *row, share(row[of], whole)) for site, row in by_site(figures, paths).items() if row[of]]
+        same_rows(name, values(section.get(name, []), 'function', 'bytes', 'calls' if of else 'blocks', 'share'), rows)
+
+
 def compare_peak(section, model):
-    same_rows('peak', values(section['largest'], 'bytes', 'blocks'),
-              [tuple(row) for row in by_stack(model.peak_live).values() if row[1]])
+    same('peak', values([section], 'bytes', 'blocks', 'time_ns')[0], (model.peak, len(model.peak_live), model.peak_ns))
+    same_rows('peak', values(section['largest'], 'bytes', 'blocks', 'share'),
+              [(*row, share(row[0], model.peak)) for row in by_stack(model.peak_live).values() if row[1]])
     same('tree', max((row['bytes'] for row in section['tree'] if row['depth'] == 0), default=0) <= model.peak, True)
+
+
+def compare_groups(bench, model, paths, words):
+    """The peak by what blocks have in common."""
+    def innermost(block):
+        return paths[block.stack][-1] if block.stack in paths else '[no stack]'
+    for by, group_of in (('size', lambda b: f'{b.size} bytes'), ('type', lambda b: b.operation),
+                         ('thread', lambda b: f'thread {b.tid}'), ('function', innermost), ('site', innermost),
+                         ('library', lambda b: '[no library]')):
+        rows = defaultdict(lambda: [0, 0])
+        for block in model.peak_live:
+            row = rows[group_of(block)]
+            row[0] += block.size
+            row[1] += 1
+        same_rows('by ' + by, values(bench.ask('peak', '--by=' + by, *words)['peak']['largest'],
+                                     'function', 'bytes', 'blocks', 'share'),
+                  [(name, *row, share(row[0], model.peak)) for name, row in rows.items()])
+
+
+def growth_figures(timeline, growth):
+    """Since when, bytes a minute and a day."""
+    if not growth:
+        return None, None, None
+    second = growth[0] * SECOND / timeline.span
+    return timeline.begin + (growth[1] + 1) * timeline.span, int(second * 60), int(second * 86400)
 
 
 def compare_leaks(section, model, timeline):
     rows = []
+    same('leaks', (section['bytes'], section['blocks']), (model.total, len(model.live)))
     for stack, (size, blocks) in by_stack(model.live.values()).items():
         births = [block.time for block in model.live.values() if block.stack == stack]
-        verdict = judge(timeline, stack, model.allocated[stack], blocks)
+        verdict, growth = judge(timeline, stack, model.allocated[stack], blocks)
         # A cut is at a whole millisecond, with all of its calls.
         oldest, youngest = (max(timeline.end - birth, 0) for birth in (min(births), max(births)))
-        rows.append((size, blocks, oldest, youngest, verdict))
-    same_rows('leaks', values(section['leaks'], 'bytes', 'blocks', 'oldest_ns', 'youngest_ns', 'verdict'), rows)
+        rows.append((size, blocks, share(size, model.total), oldest, youngest, verdict,
+                     *growth_figures(timeline, growth)))
+    same_rows('leaks', values(section['leaks'], 'bytes', 'blocks', 'share', 'oldest_ns', 'youngest_ns', 'verdict',
+                              'since_ns', 'bytes_per_minute', 'bytes_per_day'), rows)
     freed = []
     for stack in model.allocated.keys() - {block.stack for block in model.live.values()}:
-        verdict, level = judge(timeline, stack, model.allocated[stack], 0), 0
+        (verdict, growth), level = judge(timeline, stack, model.allocated[stack], 0), 0
         if verdict in ('growing', 'until exit'):
             level = timeline.series[stack][clean_up(timeline.levels) - 1]
         if level:
-            freed.append((level, verdict))
-    same_rows('until exit', values(section.get('until_exit', []), 'bytes', 'verdict'), freed)
+            freed.append((level, verdict, *growth_figures(timeline, growth)[:2]))
+    same_rows('until exit', values(section.get('until_exit', []), 'bytes', 'verdict', 'since_ns', 'bytes_per_minute'),
+              freed)
 
 
 def life_figures(lives):
@@ -593,19 +679,31 @@ def compare_churn(section, model):
     rows, reallocs = [], []
     for stack, allocated in model.allocated.items():
         figures, lives = model.figures[stack], model.lives[stack]
-        rows.append((allocated['calls'], allocated['bytes'], figures['temporary'], figures['heaptrack'],
+        rows.append((allocated['calls'], share(allocated['calls'], model.calls), allocated['bytes'],
+                     figures['temporary'], share(figures['temporary'], allocated['calls']), figures['heaptrack'],
                      figures['freed'], *life_figures(lives)))
         if figures['resized']:
             reallocs.append((figures['copied'], figures['moved'], figures['resized'], *model.chains[stack]))
-    same_rows('churn', values(section['busiest'], 'calls', 'bytes', 'temporary', 'temporary_by_heaptrack', 'freed',
+    same_rows('churn', values(section['busiest'], 'calls', 'share', 'bytes', 'temporary', 'temporary_share',
+                              'temporary_by_heaptrack', 'freed',
                               *LIFE_KEYS), rows)
     same_rows('reallocs', values(section.get('reallocs', []), 'copied', 'moved', 'reallocs', 'chain', 'chain_from',
                                  'chain_to'), reallocs)
 
 
 def compare_sizes(section, model):
-    same_rows('sizes', values(section['commonest'], 'size', 'calls'), list(model.sizes.items()))
-    same('sizes', sum(row['calls'] for row in section['classes']), model.calls)
+    peak, end = (Counter(block.size for block in blocks) for blocks in (model.peak_live, model.live.values()))
+    same('sizes', values([section], 'calls', 'mean', 'sizes')[0],
+         (model.calls, model.bytes // model.calls if model.calls else 0, len(model.sizes)))
+    same_rows('sizes', values(section['commonest'], 'size', 'calls', 'share', 'bytes', 'peak_bytes', 'end_bytes'),
+              [(size, calls, share(calls, model.calls), size * calls, size * peak[size], size * end[size])
+               for size, calls in model.sizes.items()])
+    classes = defaultdict(Counter)
+    for size, calls in model.sizes.items():
+        classes[size.bit_length()].update(calls=calls, bytes=size * calls, peak=size * peak[size])
+    same('classes', values(section['classes'], 'from', 'to', 'calls', 'share', 'bytes', 'peak_bytes'),
+         [(1 << width >> 1, (1 << width) - 1, row['calls'], share(row['calls'], model.calls), row['bytes'], row['peak'])
+          for width, row in sorted(classes.items())])
     compare_lifetimes(section['lifetimes'], model)
 
 
@@ -638,10 +736,11 @@ def compare_slack(section, model, usable):
 
 
 def compare_threads(section, model):
-    rows = [(str(tid), t['calls'], t['bytes'], t['frees'], t['foreign'], t['most'], t['live'], t['blocks'])
+    rows = [(str(tid), t['calls'], share(t['calls'], model.calls), t['bytes'], t['frees'], t['foreign'], t['most'],
+             t['live'], t['blocks'])
             for tid, t in model.threads.items() if t['calls'] or t['frees']]
-    got = [row for row in values(section['threads'], 'tid', 'calls', 'bytes', 'frees', 'foreign', 'own_peak_bytes',
-                                 'end_bytes', 'end_blocks') if row[1] or row[3]]
+    got = [row for row in values(section['threads'], 'tid', 'calls', 'share', 'bytes', 'frees', 'foreign',
+                                 'own_peak_bytes', 'end_bytes', 'end_blocks') if row[1] or row[4]]
     same_rows('threads', got, rows)
     same_rows('pairs', values(section.get('freed_by_others', []), 'allocated_by', 'freed_by', 'blocks', 'bytes'),
               [(str(a), str(b), p['blocks'], p['bytes']) for (a, b), p in model.pairs.items() if a != b])
@@ -653,6 +752,12 @@ def compare_steps(section, timeline, several_threads):
     rows = [(begins(first), begins(last + 1), change, None if back is None else begins(back + 1))
             for first, last, change, back in find_steps(timeline.levels)]
     same('steps', values(section['steps'], 'from_ns', 'until_ns', 'bytes', 'back_ns'), rows)
+    made = []
+    for number, (first, last, change, _) in enumerate(find_steps(timeline.levels), 1):
+        for levels in timeline.series.values():
+            by = levels[last] - (levels[first - 1] if first else 0)
+            made += [(number, by)] if by * change > 0 else []
+    same_rows('made by', values(section.get('made_by', []), 'step', 'bytes'), made)
     compare_threads_of_steps(section.get('threads'), timeline, several_threads)
 
 
@@ -672,27 +777,116 @@ def compare_threads_of_steps(rows, timeline, several_threads):
 
 def compare_functions(section, events, stacks, model):
     paths = {row['stack']: set(row['path'].split(';')) for row in stacks if row['path']}
-    functions = Functions(events, defaultdict(set, paths))
-    lives = defaultdict(list)
+    innermost = {row['stack']: row['path'].split(';')[-1] for row in stacks if row['path']}
+    functions, sums = Functions(events, defaultdict(set, paths)), defaultdict(Counter)
+    lives, sizes = defaultdict(list), defaultdict(list)
+    for event in events:
+        if event['type'] in ('alloc', 'resize'):
+            for name in paths.get(event['stack'], ()):
+                sizes[name].append(event['size'])
+            sums[innermost.get(event['stack'])].update(self_bytes=event['size'], self_calls=1)
+    for figure, blocks in (('peak', model.peak_live), ('end', model.live.values())):
+        for block in blocks:
+            sums[innermost.get(block.stack)]['self_' + figure] += block.size
+            for name in paths.get(block.stack, ()):
+                sums[name][figure] += block.size
     for stack, ended in model.lives.items():
         for name in paths.get(stack, ()):
             lives[name] += ended
-    same_rows('functions', values(section['functions'], 'function', 'bytes', 'calls', 'own_peak_bytes', 'end_bytes',
-                                  *LIFE_KEYS),
-              [(name, functions.bytes[name], functions.calls[name], functions.peak[name], functions.live[name],
-                *life_figures(lives[name])) for name in functions.calls])
+    rows = [(name, functions.bytes[name], sums[name]['self_bytes'], calls, sums[name]['self_calls'],
+             functions.bytes[name] // calls, min(sizes[name]), max(sizes[name]), sums[name]['peak'],
+             share(sums[name]['peak'], model.peak), functions.peak[name],
+             share(functions.bytes[name], functions.peak[name]), sums[name]['self_peak'], functions.live[name],
+             sums[name]['self_end'], *life_figures(lives[name])) for name, calls in functions.calls.items()]
+    for what in ('functions', 'lines'):
+        same_rows(what, values(section[what][what], 'function', 'bytes', 'self_bytes', 'calls', 'self_calls', 'mean',
+                               'least', 'most', 'peak_bytes', 'peak_share', 'own_peak_bytes', 'recycling',
+                               'self_peak_bytes', 'end_bytes', 'self_end_bytes', *LIFE_KEYS), rows)
+    compare_libraries(section['libraries'], model, functions)
+
+
+def compare_libraries(section, model, functions):
+    """All frames are in none."""
+    rows = section['libraries']
+    same('one library', len(rows), 1 if functions.calls else 0)
+    same_rows('libraries', values(rows, 'bytes', 'self_bytes', 'calls', 'self_calls', 'peak_bytes', 'own_peak_bytes',
+                                  'end_bytes'),
+              [(model.bytes, model.bytes, model.calls, model.calls, model.peak, model.peak, model.total)] * len(rows))
+
+
+def compare_errors(section, events, paths):
+    """Wrong calls by what is wrong, the call and its stack, and the block's."""
+    rows, operations = {}, {}
+
+    def add(event, error, size, call, block):
+        def kind(operation, stack):
+            return operation, paths[stack][-1] if stack in paths else None
+        key = error, size, call and (event['operation'], event['stack']), block and (*block, size)
+        first = rows.setdefault(key, [0, event['time_ns'], *kind(*(key[2] or (None, None))),
+                                      *kind(*(block or (None, None)))])
+        first[0] += 1
+    for event in events:
+        old = operations.get(event['old_block']), event['old_stack']
+        if event['type'] == 'free' and event['stack'] is not None and old[0] in ('new', 'new_array'):
+            add(event, 'mismatch', event['old_size'], True, old)
+        elif event['type'] == 'mark' and event['operation'] == 'freed_before':
+            add(event, 'double free', event['old_size'], False, (None, event['old_stack']))
+        elif event['type'] == 'failed':
+            add(event, 'failed', event['size'], True, None)
+        elif event['type'] == 'alloc' and event['size'] == 0:
+            add(event, 'no bytes', 0, True, None)
+        if event['type'] in ('alloc', 'resize'):
+            operations[event['block']] = event['operation']
+    got = values(section['errors'], 'error', 'size', 'count', 'first_ns', 'call', 'call_function', 'block',
+                 'block_function')
+    def summed(table):
+        """What was freed twice is told apart by its allocation's function, of which events say nothing."""
+        sums = {}
+        for error, size, count, first, call, function, block, *rest in table:
+            key = error, size, call, function, None if error == 'double free' else block, *rest
+            sums[key] = sums.get(key, (0, first))[0] + count, min(first, sums.get(key, (0, first))[1])
+        return sums
+    same_rows('errors', summed(got).items(), summed((key[0], key[1], *row) for key, row in rows.items()).items())
+    counts = Counter()
+    for key, row in rows.items():
+        counts[key[0]] += row[0]
+    same('errors', values([section], 'mismatches', 'double_frees', 'unknown_blocks', 'failed', 'zero_sized')[0],
+         (counts['mismatch'], counts['double free'], 0, counts['failed'], counts['no bytes']))
+
+
+def compare_one_stack(bench, rng, model, timeline, words):
+    """What is said of one stack is what the table of all says of it, and its live bytes are those of a stack."""
+    rows = bench.ask('churn', '--by=stack', *words)['churn']['busiest']
+    if not rows:
+        return
+    row = rng.choice(rows)
+    section = bench.ask('--stack=' + row['id'], *words)['stack']
+    keys = ('calls', 'bytes', 'freed', 'temporary', *(LIFE_KEYS[i] for i in (0, 1, 5) if row['freed']))
+    same('one stack', values([section], *keys), values([row], *keys))
+    series = [stack for stack, levels in timeline.series.items() if levels == section['live_bytes']]
+    live, peak = by_stack(model.live.values()), by_stack(model.peak_live)
+    figures = values([section], 'calls', 'bytes', 'peak_bytes', 'end_bytes', 'end_blocks')[0]
+    same('its figures', figures in [(model.allocated[stack]['calls'], model.allocated[stack]['bytes'],
+                                     peak[stack][0], *live[stack]) for stack in series], True)
 
 
 def compare_growth(bench, events, rng, end_ns, words=()):
     end_ms = end_ns // 1000000
     start, until = sorted((rng.randint(0, end_ms), rng.randint(0, end_ms)))
     section = bench.ask('growth', '--by=stack', f'--from={start}', f'--until={until}ms', *words)['growth']
-    model = Model([e for e in events if e['time_ns'] // 1000000 <= until], 0)
+    model, all_events = Model([e for e in events if e['time_ns'] // 1000000 <= until], 0), Model(events, 0)
+    timeline = Timeline(all_events, end_ns)
     young = [b for b in model.live.values() if b.born // 1000000 >= start]
-    same_rows('growth', values(section['largest'], 'bytes', 'blocks'), [tuple(r) for r in by_stack(young).values()])
+    rows, size = [], sum(block.size for block in young)
+    for stack, row in by_stack(young).items():
+        series = timeline.series[stack]
+        rows.append((*row, share(row[0], size), tuple(series)))
+    same('growth', values([section], 'bytes', 'blocks')[0], (size, len(young)))
+    same_rows('growth', [(*row[:3], tuple(row[3])) for row in values(section['largest'], 'bytes', 'blocks', 'share',
+                                                                     'live_bytes')], rows)
 
 
-def compare_sections(bench, rng, events, timeline_of, words=()):
+def compare_sections(bench, rng, events, stacks, timeline_of, words=()):
     """Each of a model's figures with those that the words ask for. Returns the timeline."""
     allowed = rng.choice([0, 0, 1, 3])
     model = Model(events, allowed)
@@ -700,8 +894,11 @@ def compare_sections(bench, rng, events, timeline_of, words=()):
                          f'--temporary={allowed}', *words)
     timeline = timeline_of(model, sections['overview']['duration_ns'])
     sections['peak']['tree'] = bench.ask('peak', *words)['peak']['tree']
-    compare_overview(sections['overview'], model)
+    paths = {row['stack']: row['path'].split(';') for row in stacks if row['path']}
+    compare_overview(sections['overview'], model, timeline)
+    compare_sites(sections['overview'], model, paths)
     compare_first_screen(bench.ask('overview', *words)['overview'], model)
+    compare_groups(bench, model, paths, words)
     compare_peak(sections['peak'], model)
     compare_leaks(sections['leaks'], model, timeline)
     compare_steps(sections['steps'], timeline, sections['threads']['count'] > 1)
@@ -720,10 +917,10 @@ def compare_filtered(bench, rng, events, stacks, end_ns):
         begin, end = chosen.extent()
         same('duration', duration_ns, end - begin)
         return Timeline(model, end, begin)
-    compare_sections(bench, rng, left, timeline_of, chosen.words)
+    compare_sections(bench, rng, left, stacks, timeline_of, chosen.words)
     whole, model = Model(events, 0), Model(left, 0)
-    answer = bench.ask_all('functions', *chosen.words)
-    compare_functions(answer['sections']['functions'], left, stacks, model)
+    answer = bench.ask_all('functions', 'lines', 'libraries', *chosen.words)
+    compare_functions(answer['sections'], left, stacks, model)
     same('options', sorted(answer['filter']['options']), sorted(chosen.words))
     same('share', values([answer['filter']], 'calls', 'all_calls', 'bytes', 'all_bytes')[0],
          (model.calls, whole.calls, model.bytes, whole.bytes))
@@ -734,9 +931,12 @@ def compare_filtered(bench, rng, events, stacks, end_ns):
 def try_once(bench, seed):
     rng = random.Random(seed)
     events, stacks = bench.make(rng), bench.table('ndjson-stacks')
-    timeline = compare_sections(bench, rng, events, Timeline)
-    compare_functions(bench.ask('functions')['functions'], events, stacks, Model(events, 0))
+    timeline = compare_sections(bench, rng, events, stacks, Timeline)
+    compare_functions(bench.ask('functions', 'lines', 'libraries'), events, stacks, Model(events, 0))
     compare_growth(bench, events, rng, timeline.end)
+    paths = {row['stack']: row['path'].split(';') for row in stacks if row['path']}
+    compare_errors(bench.ask('errors')['errors'], events, paths)
+    compare_one_stack(bench, rng, Model(events, 0), timeline, ())
     compare_filtered(bench, rng, events, stacks, timeline.end)
 
 
