@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "array.h"
+
 /* The tree of stacks. */
 struct tree {
 	const struct mst_stack *nodes;
@@ -37,8 +39,7 @@ static int compare(const void *a, const void *b)
 static uint32_t sort_unique(uint64_t *items, uint32_t n)
 {
 	uint32_t kept = 0;
-	if (n)
-		qsort(items, n, sizeof(*items), compare);
+	array_sort(items, n, sizeof(*items), compare);
 	for (uint32_t i = 0; i < n; i++) {
 		if (i == 0 || items[i] != items[i - 1])
 			items[kept++] = items[i];
