@@ -51,14 +51,15 @@ static bool row_key(struct sites *sites, const struct profile_row *row, const st
 	return true;
 }
 
+/* `of_stack`: the bytes by which the group's stack is chosen. */
 static void add_row(struct group *g, const struct profile_row *row, const struct mst_kind *kind,
-		    uint64_t mean)
+		    uint64_t mean, uint64_t of_stack)
 {
 	const uint64_t bytes = weight_bytes(mean, kind->size, kind->size);
 	const uint64_t shares = weight_shares(mean, kind->size);
-	if (g->stack_bytes == 0 || row->allocated * bytes > g->stack_bytes) {
+	if (g->stack_bytes == 0 || of_stack > g->stack_bytes) {
 		g->stack = kind->stack;
-		g->stack_bytes = row->allocated * bytes;
+		g->stack_bytes = of_stack;
 	}
 	if (row->allocated && (g->calls == 0 || kind->size < g->least))
 		g->least = kind->size;
@@ -85,6 +86,22 @@ static struct group *find_group(struct groups *groups, struct index_map *keys, u
 	return &groups->items[groups->n++];
 }
 
+/* The bytes that each stack has allocated, by all rows, which can be of several threads. NULL: no memory. */
+static uint64_t *add_up_stacks(const struct mst_reader *reader, const struct profile *profile)
+{
+	uint32_t n_kinds, n_stacks;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+	const uint64_t mean = mst_reader_info(reader)->sample_bytes;
+	struct profile_row row;
+	mst_reader_stacks(reader, &n_stacks);
+	uint64_t *bytes = calloc(n_stacks + (size_t)1, sizeof(*bytes));
+	for (size_t i = 0; bytes && profile_row(profile, i, &row); i++) {
+		const struct mst_kind *kind = &kinds[row.kind];
+		bytes[kind->stack] += row.allocated * weight_bytes(mean, kind->size, kind->size);
+	}
+	return bytes;
+}
+
 bool groups_collect(struct groups *groups, const struct mst_reader *reader, const struct profile *profile,
 		    struct sites *sites, enum group_by by, const uint32_t *left_out)
 {
@@ -93,17 +110,21 @@ bool groups_collect(struct groups *groups, const struct mst_reader *reader, cons
 	const uint64_t mean = mst_reader_info(reader)->sample_bytes;
 	struct index_map keys = { 0 };
 	struct profile_row row;
-	bool fine = true;
+	uint64_t *bytes = groups_have_stacks(by) ? add_up_stacks(reader, profile) : NULL;
+	bool fine = bytes || !groups_have_stacks(by);
 	*groups = (struct groups){ .by = by };
 	for (size_t i = 0; fine && profile_row(profile, i, &row); i++) {
+		const struct mst_kind *kind = &kinds[row.kind];
 		uint64_t key;
 		struct group *group = NULL;
-		if (left_out && left_out[kinds[row.kind].stack] != MST_NONE)
+		if (left_out && left_out[kind->stack] != MST_NONE)
 			continue;
-		if (row_key(sites, &row, &kinds[row.kind], by, &key))
+		if (row_key(sites, &row, kind, by, &key))
 			group = find_group(groups, &keys, key);
 		if (group)
-			add_row(group, &row, &kinds[row.kind], mean);
+			add_row(group, &row, kind, mean,
+				bytes ? bytes[kind->stack]
+				      : row.allocated * weight_bytes(mean, kind->size, kind->size));
 		fine = group;
 	}
 	for (uint32_t i = 0; i < groups->n; i++) {
@@ -113,6 +134,7 @@ bool groups_collect(struct groups *groups, const struct mst_reader *reader, cons
 		g->calls = weight_blocks(g->calls);
 	}
 	index_map_finish(&keys);
+	free(bytes);
 	return fine;
 }
 
