@@ -123,7 +123,8 @@ class Bench:
     def figures(self, trace, until_ms=None):
         paths = {row['stack']: row['path'] for row in self.table(trace, 'ndjson-stacks')}
         return Figures([event for event in self.table(trace, 'ndjson')
-                        if until_ms is None or event['time_ns'] // 1000000 <= until_ms], paths)
+                        if (event['type'] != 'free' or event['old_block'] is not None) and
+                        (until_ms is None or event['time_ns'] // 1000000 <= until_ms)], paths)
 
     def diff(self, olds, new):
         command = [self.msreport, '-q', '--format=json', '--top=1000000', '--figure=all',
