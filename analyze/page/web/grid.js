@@ -14,7 +14,7 @@ import { count } from "./units.js";
 
 const MARGIN = 3; // rows drawn before and behind those in sight
 const FIRST = 14; // rows drawn at once when a table comes into the page; the others follow behind the frame
-const KEPT = 150; // rows whose elements are kept
+const KEPT = 150; // late cells' contents that are kept
 const PRINTED = 60;
 const BESIDE = 180; // px of the window that a table leaves, as the style sheet says
 const LATE = 8; // ms of drawing late cells at once
@@ -34,7 +34,7 @@ export class Grid {
 		Object.assign(this, { label, pick, state, empty, chosen, nameWidth, usual: sort });
 		this.given = []; // in the view's order, which decides among equal ones
 		this.rows = [];
-		this.drawn = new Map(); // by row: {element, cells, version}
+		this.drawn = new Map(); // by row in sight: {element, cells, row, version}
 		this.version = 0; // of the rows' figures
 		this.active = 0;
 		this.height = rowHeight; // of a row; the next two are kept as well, because asking for them costs a layout
@@ -43,7 +43,9 @@ export class Grid {
 		this.away = true; // from the page, until all is drawn
 		this.lost = false; // its place, as it was away
 		this.band = null;
-		this.late = []; // cells to be drawn, [cell, column, row]
+		this.late = new Map(); // by cell to be drawn: [column, drawn]
+		this.graphs = new Map(); // by row: what a late cell has
+		this.columns = this.headings = [];
 		this.head = h("thead");
 		this.cols = h("colgroup");
 		[this.above, this.below] = [space(), space()];
@@ -80,26 +82,44 @@ export class Grid {
 		addEventListener("afterprint", () => this.#draw());
 	}
 
+	// Drawn rows keep the cells of columns that stay, and of figures: with the next rows these show other ones.
 	setColumns(columns) {
+		const [head, tail] = staying(this.columns, columns, fits);
+		for (const drawn of this.drawn.values()) {
+			const { element, cells } = drawn,
+				made = columns
+					.slice(head, columns.length - tail)
+					.map((column, i) => this.#cell(column, drawn, head + i === 0));
+			const behind = cells[cells.length - tail] ?? null;
+			for (const gone of cells.splice(head, cells.length - tail - head, ...made)) gone.remove();
+			for (const cell of made) element.insertBefore(cell, behind);
+		}
+		this.#setHeadings(columns);
 		this.columns = columns;
-		this.drawn.clear();
-		this.late = [];
-		const fixed = columns.slice(1).reduce((sum, column) => sum + (column.width ?? 7), 0);
-		this.table.style.setProperty("--columns", `${fixed}rem`);
+		const widths = columns.slice(1).map((column) => column.width ?? 7);
+		if (String(widths) === String(this.widths)) return;
+		this.widths = widths;
+		this.table.style.setProperty("--columns", `${widths.reduce((sum, width) => sum + width, 0)}rem`);
 		if (this.nameWidth) this.table.style.setProperty("--name", `${this.nameWidth}rem`);
-		this.cols.replaceChildren(
-			...columns.map((column, i) => h("col", { style: i ? { width: `${column.width ?? 7}rem` } : {} })),
-		);
-		this.headings = columns.map((column) =>
-			h(
+		this.cols.replaceChildren(h("col"), ...widths.map((width) => h("col", { style: { width: `${width}rem` } })));
+	}
+
+	#setHeadings(columns) {
+		const same = (a, b) => ["id", "title", "hint", "figure", "class"].every((key) => a[key] === b[key]);
+		const [head, tail] = staying(this.columns, columns, same);
+		this.headings = columns.map((column, i) => {
+			if (i < head) return this.headings[i];
+			if (i >= columns.length - tail) return this.headings[i - columns.length + this.headings.length];
+			return h(
 				"th",
 				{ scope: "col", class: this.#class(column), title: column.hint },
 				column.value
-					? h("button", { type: "button", on: { click: () => this.#sortBy(column) } }, column.title)
+					? h("button", { type: "button", on: { click: () => this.#sortBy(column.id) } }, column.title)
 					: column.title,
-			),
-		);
-		this.head.replaceChildren(h("tr", { "aria-rowindex": 1 }, this.headings));
+			);
+		});
+		if (head + tail < Math.max(columns.length, this.columns.length))
+			this.head.replaceChildren(h("tr", { "aria-rowindex": 1 }, this.headings));
 	}
 
 	// Shows other rows, or the same objects with other figures: then only what changed is drawn.
@@ -176,15 +196,17 @@ export class Grid {
 		return [column.figure ? "number" : "", column.class ?? ""].join(" ").trim() || null;
 	}
 
-	#sortBy(column) {
+	#sortBy(id) {
 		const { sorted } = this;
-		const falling = sorted.column === column ? !sorted.falling : Boolean(column.figure);
-		this.state.set({ sort: (falling ? "-" : "") + column.id }, { history: "replace" });
+		const falling =
+			sorted.column.id === id ? !sorted.falling : Boolean(this.columns.find((each) => each.id === id).figure);
+		this.state.set({ sort: (falling ? "-" : "") + id }, { history: "replace" });
 		this.#scrollTo(0);
 		this.sort();
 	}
 
-	// Draws the rows in sight; `all`: so many from the first one, for printing.
+	// Draws the rows in sight; `all`: so many from the first one, for printing. Elements of rows that leave the sight
+	// become those of rows that come into it.
 	#draw(all = 0) {
 		const { rows, height } = this;
 		const from = all ? 0 : Math.max(0, Math.min(rows.length, Math.floor(this.top / height)) - MARGIN);
@@ -192,14 +214,12 @@ export class Grid {
 			? Math.min(all, rows.length)
 			: Math.min(rows.length, from + Math.ceil(this.sight / height) + 2 * MARGIN);
 		const held = this.body.contains(document.activeElement);
-		if (this.drawn.size > KEPT) this.drawn.clear();
-		const elements = [],
-			now = this.away && !all && !held ? Math.min(until, from + FIRST) : until;
-		for (let i = from; i < now; i++) elements.push(this.#row(i));
+		const now = this.away && !all && !held ? Math.min(until, from + FIRST) : until;
+		const elements = this.#rows(from, now);
 		setHeight(this.above, from * height);
 		setHeight(this.below, all ? 0 : (rows.length - now) * height);
 		place(this.body, [this.above, ...elements, this.below]);
-		if (this.late.length || this.away) this.#drawLater();
+		if (this.late.size || this.away) this.#drawLater();
 		if (held) {
 			const button =
 				this.active >= from && this.active < until
@@ -217,38 +237,61 @@ export class Grid {
 				this.#draw();
 			}
 			this.#drawLate(LATE);
-			if (this.late.length) this.#drawLater();
+			if (this.late.size) this.#drawLater();
 		});
 	}
 
 	// The first ones first, as far as the time goes.
 	#drawLate(most) {
 		const begin = performance.now();
-		let n = 0;
-		while (n < this.late.length && performance.now() - begin < most) {
-			const [cell, column, row] = this.late[n++];
-			fill(cell, column.cell(row));
-			if (this.band) setBand(cell, this.band);
+		for (const [cell, [column, { row }]] of this.late) {
+			if (performance.now() - begin >= most) break;
+			this.late.delete(cell);
+			if (!this.graphs.has(row)) this.graphs.set(row, column.cell(row));
+			fill(cell, this.graphs.get(row));
+			setBand(cell, this.band);
+			if (this.graphs.size > KEPT) this.graphs.delete(this.graphs.keys().next().value);
 		}
-		this.late.splice(0, n);
 	}
 
-	#row(i) {
-		const row = this.rows[i];
-		let drawn = this.drawn.get(row);
-		if (!drawn) {
-			const cells = this.columns.map((column, k) => this.#cell(row, column, k === 0));
-			drawn = { element: h("tr", {}, cells), cells, version: this.version, band: null };
+	#rows(from, until) {
+		const wanted = new Set(this.rows.slice(from, until)),
+			before = this.drawn,
+			free = [...before.values()].filter(({ row }) => !wanted.has(row));
+		this.drawn = new Map();
+		let used = 0;
+		const elements = Array.from(wanted, (row, k) => {
+			const drawn = before.get(row) ?? this.#bound(free[used++], row);
 			this.drawn.set(row, drawn);
-		} else if (drawn.version !== this.version) {
-			this.columns.forEach((column, k) => this.#redraw(row, column, drawn.cells[k]));
-			drawn.version = this.version;
+			this.#follow(drawn);
+			this.#mark(drawn, from + k, this.chosen(row));
+			return drawn.element;
+		});
+		for (; used < free.length; used++) for (const cell of free[used].cells) this.late.delete(cell);
+		return elements;
+	}
+
+	// Makes an element show a row; without one, a new element.
+	#bound(drawn, row) {
+		if (drawn) {
+			drawn.row = row;
+			this.columns.forEach((column, k) => this.#fill(column, drawn.cells[k], drawn, k === 0));
+		} else {
+			drawn = { row, band: null };
+			drawn.cells = this.columns.map((column, k) => this.#cell(column, drawn, k === 0));
+			drawn.element = h("tr", {}, drawn.cells);
 		}
-		const { element } = drawn;
+		drawn.version = this.version;
+		return drawn;
+	}
+
+	// Brings an element to the figures and the range of now.
+	#follow(drawn) {
+		const { element, cells, row, version } = drawn;
+		if (version !== this.version) this.columns.forEach((column, k) => this.#redraw(row, column, cells[k]));
+		drawn.version = this.version;
 		if (drawn.band !== this.band) setBand(element, this.band);
 		drawn.band = this.band;
-		this.#mark(drawn, i, this.chosen(row));
-		return element;
 	}
 
 	#mark(drawn, i, picked) {
@@ -276,26 +319,35 @@ export class Grid {
 		if (cell.firstChild.data !== text) cell.firstChild.data = text;
 	}
 
-	#cell(row, column, isName) {
+	#cell(column, drawn, isName) {
+		const name = (tag, more) => h(tag, { class: "grid-name", ...more });
+		const cell = !isName
+			? h("td", { class: this.#class(column) })
+			: h(
+					"th",
+					{ scope: "row" },
+					this.pick
+						? name("button", { type: "button", on: { click: () => this.#picked(drawn.row) } })
+						: name("span"),
+				);
+		this.#fill(column, cell, drawn, isName);
+		return cell;
+	}
+
+	// Writes all that a cell has of its row.
+	#fill(column, cell, drawn, isName) {
+		const { row } = drawn;
 		if (column.late) {
-			const cell = h("td", { class: this.#class(column) });
-			this.late.push([cell, column, row]);
-			return cell;
+			cell.textContent = "";
+			this.late.set(cell, [column, drawn]);
+			return;
 		}
-		const content = column.cell ? column.cell(row) : column.text ? column.text(row) : column.value(row);
-		if (!isName) return h("td", { class: this.#class(column) }, content);
-		const title = column.hover?.(row);
-		return h(
-			"th",
-			{ scope: "row" },
-			this.pick
-				? h(
-						"button",
-						{ type: "button", class: "grid-name", title, on: { click: () => this.#picked(row) } },
-						content,
-					)
-				: h("span", { class: "grid-name", title }, content),
-		);
+		if (isName) {
+			const title = column.hover?.(row);
+			if (title) cell.firstChild.title = title;
+			fill(cell.firstChild, contentOf(column, row));
+		} else if (column.cell || !cell.firstChild) fill(cell, contentOf(column, row));
+		else this.#redraw(row, { ...column, fixed: false }, cell);
 	}
 
 	#picked(row) {
@@ -333,6 +385,26 @@ export class Grid {
 		this.#draw();
 		this.body.querySelector(`tr[aria-rowindex="${this.active + 2}"] button`)?.focus({ preventScroll: true });
 	}
+}
+
+function contentOf(column, row) {
+	return column.cell ? column.cell(row) : (column.text ?? column.value)(row);
+}
+
+// Whether cells of one column can show another one's text.
+function fits(before, after) {
+	const plain = (column) => column.figure && !column.cell && !column.fixed && !column.late;
+	return before.id === after.id || (plain(before) && plain(after) && before.class === after.class);
+}
+
+// How many of the first and of the last columns stay in their place.
+function staying(before, after, stays) {
+	const most = Math.min(before.length, after.length);
+	let head = 0,
+		tail = 0;
+	while (head < most && stays(before[head], after[head])) head++;
+	while (tail < most - head && stays(before.at(-1 - tail), after.at(-1 - tail))) tail++;
+	return [head, tail];
 }
 
 // A row as high as all that aren't drawn there.
