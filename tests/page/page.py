@@ -329,6 +329,14 @@ class Tests:
         assert self.browser.state()["selected"] is None
         self.browser.check()
 
+    def test_folded(self):
+        """Stacks of hidden calls alone have boxes as well, so that these add up to all."""
+        self.browser.shape()
+        self.open(view="flame", metric="allocated", hidden=["*"])
+        items = "return [...document.querySelectorAll('#panel [aria-level=\"2\"]')].map(each => each.textContent)"
+        assert harness.until(lambda: len(self.browser.run(items)) > 1, 10), self.browser.run(items)
+        self.browser.check()
+
     def test_inverted(self):
         """From an allocating function the largest callers lead to where a stack begins, however deep it is."""
         self.browser.shape()

@@ -152,13 +152,16 @@ function groupOf(model, groups, n) {
 function fromMain(model, hidden) {
 	const g = groupsOf(model),
 		grown = grower(Infinity),
+		own = new Int32Array(model.nodeCount),
 		of = new Int32Array(model.nodeCount);
 	for (let n = 0; n < model.nodeCount; n++) {
 		const above = model.parent[n] < 0 ? 0 : of[model.parent[n]];
 		const folded = !model.rest[n] && hidden[model.frame[n]];
 		of[n] = folded ? above : grown.child(above, groupOf(model, g, n), n, n);
+		// A stack of hidden calls alone keeps its innermost one, so that boxes add up to "all".
+		own[n] = of[n] === 0 && model.hasOwn(n) ? grown.child(0, groupOf(model, g, n), n, n) : of[n];
 	}
-	return grown.done(of);
+	return grown.done(own);
 }
 
 function fromWithin(model, hidden) {
