@@ -212,6 +212,7 @@ class Tests:
         assert harness.until(lambda: self.browser.state()["zoom"] == "", 10), self.browser.state()
         self.browser.run("history.forward()")
         assert harness.until(lambda: self.browser.state()["zoom"] == zoomed, 10), self.browser.state()
+        self.browser.settle()       # keys are about what is drawn
         self.browser.keys(Keys.ESCAPE)
         assert self.browser.state()["zoom"] == ""
         self.browser.check()
