@@ -71,6 +71,10 @@ CASES = {
     "msusage --mmap=": "yes no memusage",
     "msusage --title text -m a-pro": PROGRAM,
     "msusage --title=text --keep=file -- a-pro": PROGRAM,
+    "mswhatif tr": FILE,
+    "mswhatif --allocator=je": "jemalloc",
+    "mswhatif --at=g": "gap",
+    "mswhatif --sw": "--sweep",
     "ms_print --": "--threshold= --x= --y= --help --version",
 }
 
@@ -116,6 +120,10 @@ SHELLS = {"bash": bash_offers, "fish": fish_offers}
 FISH = {
     "msrec -o out --rotate --depth 3 --du": "--duration",
     "msreplay --th": "--threshold",
+    "mswhatif tr": FILE,
+    "mswhatif --allocator=je": "jemalloc",
+    "mswhatif --at=g": "gap",
+    "mswhatif --sw": "--sweep",
     "ms_print --": "--threshold --x --y --help --version",
 }
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "whatif_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "duration.h"
+#include "number.h"
+#include "words.h"
+
+enum {
+	KEY_ALLOCATOR = 0x4000,
+	KEY_SET,
+	KEY_SWEEP,
+	KEY_AT,
+	KEY_BLAME,
+	KEY_NO_BLAME,
+	KEY_LIMIT,
+	KEY_TOP,
+	KEY_FORMAT,
+	KEY_SI,
+	KEY_SYMBOLS,
+};
+
+enum { GROUP_PLAY = 1, GROUP_BLAME, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "What is played:", GROUP_PLAY },
+	{ "allocator", KEY_ALLOCATOR, "NAME[,...]", 0,
+	  "glibc, jemalloc, tcmalloc, mimalloc, or a library as ./FILE.so; the others are compared to the first "
+	  "(all that are installed)",
+	  GROUP_PLAY },
+	{ "set", KEY_SET, "'VAR=VALUE...'", 0,
+	  "play again with these variables, or with malloc_trim=TIME (repeatable)", GROUP_PLAY },
+	{ "sweep", KEY_SWEEP, NULL, 0, "play with many settings", GROUP_PLAY },
+	{ "limit", KEY_LIMIT, "BYTES", 0,
+	  "memory that a player may map, with k, m or g (three quarters of what is available)", GROUP_PLAY },
+	{ "jobs", 'j', "N", 0, "play so many at a time; times are true with 1 (1)", GROUP_PLAY },
+	{ NULL, 0, NULL, 0, "Who keeps pages:", GROUP_BLAME },
+	{ "blame", KEY_BLAME, NULL, 0,
+	  "list the sites whose blocks keep pages, and those that left the holes", GROUP_BLAME },
+	{ "at", KEY_AT, "TIME", 0,
+	  "when: gap (most is resident that isn't live), peak, end, or as 1.5s (gap)", GROUP_BLAME },
+	{ "no-blame", KEY_NO_BLAME, NULL, 0, "leave this out, which saves one run", GROUP_BLAME },
+	{ NULL, 0, NULL, 0, "Output:", GROUP_OUTPUT },
+	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_OUTPUT },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "text, json, markdown or csv (text)", GROUP_OUTPUT },
+	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
+	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
+	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
+	{ "symbols", KEY_SYMBOLS, "DIR", 0,
+	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
+	  GROUP_DIAGNOSTICS },
+	{ "quiet", 'q', NULL, 0, "no notices, no progress", GROUP_DIAGNOSTICS },
+	{ "verbose", 'v', NULL, 0, "say more about the trace", GROUP_DIAGNOSTICS },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Play a trace that msrec recorded against real allocators: what stays resident, which settings help, and "
+	"which blocks keep pages."
+	"\v"
+	"Exit status: 0 complete answer; 1 answer about the intact part of a damaged trace, or an allocator failed; "
+	"2 no answer; 64 wrong usage.";
+
+/* A number with an optional k, m or g. */
+static uint64_t parse_bytes(struct argp_state *state, const char *option, const char *value)
+{
+	static const char units[] = "kmg";
+	char digits[24];
+	uint64_t n = 0;
+	unsigned shift = 0;
+	size_t length = strlen(value);
+	const char *unit = length ? strchr(units, value[length - 1] | 0x20) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		length--;
+	}
+	const bool fits = length < sizeof(digits);
+	if (fits) {
+		memcpy(digits, value, length);
+		digits[length] = '\0';
+	}
+	if (!fits || !number_natural(digits, INT64_MAX >> shift, &n) || n == 0)
+		argp_error(state, "--%s=%s: should be a number of bytes, such as 4g", option, value);
+	return n << shift;
+}
+
+static uint64_t parse_number(struct argp_state *state, const char *option, const char *value, uint64_t most)
+{
+	uint64_t n = 0;
+	if (!number_natural(value, most, &n) || n == 0)
+		argp_error(state, "--%s=%s: should be a number from 1 to %llu", option, value,
+			   (unsigned long long)most);
+	return n;
+}
+
+static void parse_at(struct whatif_command *command, struct argp_state *state, const char *value)
+{
+	if (strcmp(value, "gap") == 0)
+		command->at = WHATIF_GAP;
+	else if (strcmp(value, "peak") == 0)
+		command->at = WHATIF_PEAK;
+	else if (strcmp(value, "end") == 0)
+		command->at = WHATIF_END;
+	else if (duration_parse(value, &command->at_ns))
+		command->at = WHATIF_TIME;
+	else
+		argp_error(state, "--at=%s: should be gap, peak, end or a time such as 1.5s", value);
+}
+
+static void parse_format(struct whatif_command *command, struct argp_state *state, const char *value)
+{
+	static const char *const names[] = { "text", "json", "markdown", "csv" };
+	unsigned i = 0;
+	while (i < 4 && strcmp(names[i], value) != 0)
+		i++;
+	if (i == 4)
+		argp_error(state, "--format=%s: should be text, json, markdown or csv", value);
+	command->report.format = (enum report_format)i;
+}
+
+static error_t parse_play(struct whatif_command *command, struct argp_state *state, int key, char *value)
+{
+	switch (key) {
+	case KEY_ALLOCATOR:
+		return words_append(&command->allocators, &command->n_allocators, value);
+	case KEY_SET:
+		return words_append(&command->settings, &command->n_settings, value);
+	case KEY_SWEEP:
+		command->sweep = true;
+		return 0;
+	case KEY_LIMIT:
+		command->limit = parse_bytes(state, "limit", value);
+		return 0;
+	case 'j':
+		command->abreast = parse_number(state, "jobs", value, WHATIF_ABREAST);
+		return 0;
+	case KEY_AT:
+		parse_at(command, state, value);
+		return 0;
+	case KEY_BLAME:
+		command->blame = true;
+		return 0;
+	case KEY_NO_BLAME:
+		command->no_blame = true;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct whatif_command *command = state->input;
+	struct tool *tool = &command->report.tool;
+	switch (key) {
+	case KEY_TOP:
+		command->report.query.top = parse_number(state, "top", value, UINT32_MAX);
+		return 0;
+	case KEY_FORMAT:
+		parse_format(command, state, value);
+		return 0;
+	case 'o':
+		command->report.output = value;
+		return 0;
+	case KEY_SI:
+		command->report.query.si = true;
+		return 0;
+	case KEY_SYMBOLS:
+		return words_append(&tool->symbol_dirs, &tool->n_symbol_dirs, value);
+	case 'q':
+		tool->verbosity = -1;
+		return 0;
+	case 'v':
+		tool->verbosity++;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (command->input)
+			argp_error(state, "one trace; there is also %s", value);
+		command->input = value;
+		return 0;
+	case ARGP_KEY_END:
+		if (!command->input)
+			argp_error(state, "no trace is given");
+		if (command->blame && command->no_blame)
+			argp_error(state, "--blame and --no-blame exclude each other");
+		return 0;
+	}
+	return parse_play(command, state, key, value);
+}
+
+const struct argp whatif_argp = {
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "TRACE",
+	.doc = doc,
+};
+
+void whatif_command_init(struct whatif_command *command)
+{
+	*command = (struct whatif_command){ .limit = UINT64_MAX, .abreast = 1 };
+	report_command_init(&command->report);
+}
+
+void whatif_command_finish(struct whatif_command *command)
+{
+	report_command_finish(&command->report);
+	free(command->allocators);
+	free(command->settings);
+}

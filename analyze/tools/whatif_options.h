@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* mswhatif's command line. */
+#ifndef ANALYZE_WHATIF_OPTIONS_H
+#define ANALYZE_WHATIF_OPTIONS_H
+
+#include "report_options.h"
+
+enum { WHATIF_ABREAST = 64 }; /* most players at a time */
+
+enum whatif_at { WHATIF_GAP, WHATIF_PEAK, WHATIF_END, WHATIF_TIME };
+
+struct whatif_command {
+	struct report_command report; /* what it shares with msreport: tool, rows, units, format, output */
+	const char *input;
+	const char *
+		*allocators; /* [n_allocators] names with commas between them; none: all that are installed */
+	size_t n_allocators;
+	const char **settings; /* [n_settings] */
+	size_t n_settings;
+	bool sweep, blame, no_blame;
+	enum whatif_at at;
+	uint64_t at_ns;   /* of WHATIF_TIME */
+	uint64_t limit;   /* bytes that a player may map; UINT64_MAX: not given */
+	uint64_t abreast; /* players at a time */
+};
+
+/* Its input is a struct whatif_command. */
+extern const struct argp whatif_argp;
+
+void whatif_command_init(struct whatif_command *command);
+void whatif_command_finish(struct whatif_command *command);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+#include "whatif_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "install_paths.h"
+#include "progress.h"
+#include "replay.h"
+#include "report_print.h"
+#include "whatif_answer.h"
+
+/* One run of the command. */
+struct job {
+	const struct whatif_command *command;
+	const struct tool *tool;
+	const struct tool_trace *trace;
+	struct outline outline;
+	struct symbolizer *symbolizer;
+	struct call_sites *calls;
+	struct thread_vectors vectors;
+	struct setups setups;
+	struct runs runs;
+	struct players_plan plan;
+	char *program; /* of plan */
+};
+
+/* ---- What is played ---- */
+
+/* False after a message. */
+static bool check_result(const struct job *job, enum setups_result result, const char *option,
+			 const char *value)
+{
+	static const char *const whys[] = {
+		[SETUPS_NO_MEMORY] = "out of memory",
+		[SETUPS_UNKNOWN] = "should be glibc, jemalloc, tcmalloc, mimalloc or a path with a slash",
+		[SETUPS_ABSENT] = "not found",
+		[SETUPS_SETTINGS] = "should be NAME=VALUE, or malloc_trim=TIME",
+		[SETUPS_NONE] = "none of the allocators that are played reads that",
+	};
+	if (result == SETUPS_FINE)
+		return true;
+	tool_error(job->tool, "--%s=%s: %s", option, value, whys[result]);
+	return false;
+}
+
+/* Names with commas between them. */
+static bool add_allocators(struct job *job, const char *names)
+{
+	for (const char *at = names; *at; at += strspn(at, ",")) {
+		const size_t n = strcspn(at, ",");
+		char *name = strndup(at, n);
+		const bool fine =
+			name && check_result(job, setups_add(&job->setups, name), "allocator", name);
+		free(name);
+		if (!fine)
+			return false;
+		at += n;
+	}
+	return true;
+}
+
+/* False after a message. */
+static bool choose_setups(struct job *job)
+{
+	const struct whatif_command *c = job->command;
+	for (size_t i = 0; i < c->n_allocators; i++) {
+		if (!add_allocators(job, c->allocators[i]))
+			return false;
+	}
+	if (c->n_allocators == 0 && !check_result(job, setups_add_known(&job->setups), "allocator", "all"))
+		return false;
+	for (size_t i = 0; i < c->n_settings; i++) {
+		if (!check_result(job, setups_add_settings(&job->setups, c->settings[i]), "set",
+				  c->settings[i]))
+			return false;
+	}
+	if ((c->sweep || (c->n_settings == 0 && c->n_allocators == 0)) &&
+	    !check_result(job, setups_add_usual(&job->setups, outline_threads(&job->outline), c->sweep),
+			  "sweep", ""))
+		return false;
+	if (job->setups.missing)
+		tool_notice(job->tool, "not installed, so not played: %s", job->setups.missing);
+	return true;
+}
+
+/* Three quarters of the memory that is available. */
+static uint64_t usual_limit(void)
+{
+	char line[128];
+	unsigned long long kb = 0;
+	FILE *file = fopen("/proc/meminfo", "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "MemAvailable: %llu kB", &kb) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return kb * 1024 / 4 * 3;
+}
+
+/* False after a message. */
+static bool make_plan(struct job *job)
+{
+	static const char *const places[] = { "whatif/player/msrec-player",
+					      "../" MSREC_LIBDIR "/msrec/msrec-player" };
+	job->program = install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
+	if (!job->program) {
+		tool_error(job->tool,
+			   "msrec-player is neither beside this program nor where it was installed");
+		return false;
+	}
+	job->plan = (struct players_plan){
+		.program = job->program,
+		.limit_bytes = job->command->limit == UINT64_MAX ? usual_limit() : job->command->limit,
+		.n_samples = OP_SAMPLES + 2,
+		.n_threads = job->outline.n_threads,
+		.n_slots = job->outline.slots,
+	};
+	return true;
+}
+
+/* ---- Playing ---- */
+
+/* With a reader of its own. What is damaged is known already. 0, or an enum mst_error. */
+static int stream_again(const struct job *job, struct op_stream *stream)
+{
+	struct observer *observers[] = { &stream->observer };
+	struct mst_reader *reader;
+	struct progress progress;
+	if (lseek(job->trace->fd, (off_t)job->trace->start, SEEK_SET) < 0)
+		return MST_ERR_IO;
+	int result = mst_reader_create(&reader, job->trace->fd);
+	if (result < 0)
+		return result;
+	progress_begin(&progress, job->tool->name, job->trace->fd, job->tool->verbosity < 0);
+	result = mst_reader_parallel(reader, tool_jobs(job->tool));
+	if (result == 0)
+		result = replay_run(reader, observers, 1, &progress);
+	progress_end(&progress);
+	mst_reader_destroy(reader);
+	return result < 0 ? result : 0;
+}
+
+static bool any_runs(const struct players *players)
+{
+	for (size_t i = 0; i < players->n; i++) {
+		if (players->items[i].end == PLAYER_RUNS)
+			return true;
+	}
+	return false;
+}
+
+/* Plays with some of the setups at a time. 0, or an enum mst_error. */
+static int play_batch(struct job *job, size_t first, size_t n)
+{
+	struct player_setup setups[WHATIF_ABREAST];
+	struct players players;
+	struct op_stream stream;
+	for (size_t i = 0; i < n; i++) {
+		const struct setup *s = &job->setups.items[first + i];
+		setups[i] = (struct player_setup){
+			.preload = s->library,
+			.variables = (const char *const *)s->variables,
+			.n_variables = s->n_variables,
+			.trim_ns = s->trim_ns,
+		};
+	}
+	int error = players_start(&players, &job->plan, setups, n) < 0 ? MST_ERR_IO : 0;
+	if (!op_stream_init(&stream, &job->outline, &job->vectors, &players.sink, false))
+		error = MST_ERR_NOMEM;
+	if (!error)
+		error = stream_again(job, &stream);
+	/* All players may have died. */
+	if (error == MST_ERR_IO && players.items && !any_runs(&players))
+		error = 0;
+	if (!error)
+		players_wait(&players, true);
+	for (size_t i = 0; i < n && !error; i++)
+		runs_note(&job->runs, first + i, &players.items[i], &stream);
+	op_stream_finish(&stream);
+	players_finish(&players);
+	return error;
+}
+
+static int play_all(struct job *job)
+{
+	const size_t abreast = (size_t)job->command->abreast;
+	int error = runs_init(&job->runs, &job->setups) ? 0 : MST_ERR_NOMEM;
+	if (!error && players_measure_base(&job->plan, &job->runs.base) < 0)
+		error = MST_ERR_IO;
+	for (size_t i = 0; i < job->runs.n && !error; i += abreast)
+		error = play_batch(job, i, job->runs.n - i < abreast ? job->runs.n - i : abreast);
+	runs_judge(&job->runs);
+	return error;
+}
+
+/* ---- Blame ---- */
+
+static void set_moment(const struct job *job, const struct run *run, struct op_stream *stream)
+{
+	const struct runs *runs = &job->runs;
+	stream->stops = true;
+	switch (job->command->at) {
+	case WHATIF_GAP:
+		stream->until = runs->moments[runs_widest_gap(runs, run)].record;
+		break;
+	case WHATIF_PEAK:
+		stream->until = job->outline.peak_record;
+		break;
+	case WHATIF_END:
+		break;
+	case WHATIF_TIME:
+		stream->until_ns = job->command->at_ns;
+		break;
+	}
+}
+
+/* 0, or an enum mst_error. */
+static int blame_run(const struct job *job, const struct run *run, struct whatif *whatif, struct blame *blame)
+{
+	const struct setup *s = run->setup;
+	const struct player_setup setup = {
+		.preload = s->library,
+		.variables = (const char *const *)s->variables,
+		.n_variables = s->n_variables,
+		.trim_ns = s->trim_ns,
+		.shadow = true,
+	};
+	struct players players;
+	struct op_stream stream;
+	struct page_list before = { 0 };
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(job->trace->reader, &n);
+	int error = players_start(&players, &job->plan, &setup, 1) < 0 ? MST_ERR_IO : 0;
+	if (!op_stream_init(&stream, &job->outline, &job->vectors, &players.sink, true))
+		error = MST_ERR_NOMEM;
+	set_moment(job, run, &stream);
+	if (!error && !page_list_read(&before, players.items[0].pid))
+		error = MST_ERR_IO;
+	if (!error)
+		error = stream_again(job, &stream);
+	if (!error) {
+		players_wait(&players, false);
+		if (!any_runs(&players) || !blame_find(blame, &players.items[0], &before, &stream, kinds, n))
+			error = MST_ERR_IO;
+	}
+	whatif->blamed = stream.now;
+	whatif->blamed_run = run;
+	page_list_finish(&before);
+	op_stream_finish(&stream);
+	players_finish(&players);
+	return error;
+}
+
+/* ---- The answer ---- */
+
+/* False after a message. */
+static bool write_answer(const struct job *job, struct report *r, struct whatif *whatif)
+{
+	r->sites = sites_create(job->trace->reader, job->calls, &r->query->hidden);
+	if (r->sites)
+		whatif_write(whatif);
+	else
+		r->no_memory = true;
+	if (r->no_memory || answer_failed(r->answer)) {
+		tool_error(job->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return false;
+	}
+	tool_symbol_notices(job->tool, symbolize_symbols(r->symbolizer));
+	return report_print(&job->command->report, r->answer);
+}
+
+/* Returns a tool_status. */
+static int answer(const struct job *job)
+{
+	const struct whatif_command *c = job->command;
+	const struct run *base = runs_base(&job->runs);
+	struct answer answer = { 0 };
+	struct report r = {
+		.query = &c->report.query,
+		.reader = job->trace->reader,
+		.name = job->trace->name,
+		.symbolizer = job->symbolizer,
+		.calls = job->calls,
+		.answer = &answer,
+	};
+	struct whatif whatif = {
+		.report = &r,
+		.outline = &job->outline,
+		.setups = &job->setups,
+		.runs = &job->runs,
+		.screen = c->report.format == REPORT_TEXT && !c->blame && !c->sweep,
+	};
+	struct blame blame = { 0 };
+	int status = base ? TOOL_COMPLETE : TOOL_NO_RESULT;
+	if (base && !c->no_blame) {
+		const int error = blame_run(job, base, &whatif, &blame);
+		if (error)
+			tool_error(job->tool, "which blocks keep pages could not be found: %s",
+				   error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+		whatif.blame = error ? NULL : &blame;
+		status = error ? TOOL_PARTIAL : TOOL_COMPLETE;
+	}
+	if (!write_answer(job, &r, &whatif))
+		status = TOOL_NO_RESULT;
+	blame_finish(&blame);
+	sites_destroy(r.sites);
+	answer_finish(&answer);
+	return status;
+}
+
+/* What the names are looked up by, and what they say about threads. False after a message. */
+static bool find_names(struct job *job)
+{
+	const struct tool *tool = job->tool;
+	job->symbolizer = symbolize_create(job->trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
+	job->calls = job->symbolizer ? call_sites_create(job->symbolizer) : NULL;
+	if (job->calls && (outline_threads(&job->outline) < 2 ||
+			   thread_vectors_find(&job->vectors, job->trace->reader, job->calls)))
+		return true;
+	tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	return false;
+}
+
+static int play_and_answer(struct job *job, int looked)
+{
+	if (!choose_setups(job))
+		return TOOL_USAGE;
+	if (!find_names(job) || !make_plan(job))
+		return TOOL_NO_RESULT;
+	const int error = play_all(job);
+	if (error) {
+		tool_error(job->tool, "%s", error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+		return TOOL_NO_RESULT;
+	}
+	int status = answer(job);
+	for (size_t i = 0; i < job->runs.n && status == TOOL_COMPLETE; i++) {
+		if (job->runs.items[i].end != PLAYER_ENDED)
+			status = TOOL_PARTIAL;
+	}
+	return status == TOOL_COMPLETE ? looked : status;
+}
+
+/* Whether the trace can be played; false after a message. */
+static bool check_trace(const struct job *job)
+{
+	if (mst_reader_info(job->trace->reader)->sample_bytes) {
+		tool_error(
+			job->tool,
+			"%s: the trace is a sample, and an allocator needs every block: record without --sample",
+			job->trace->name);
+		return false;
+	}
+	return true;
+}
+
+int whatif_run(const struct whatif_command *command, const struct tool_trace *trace)
+{
+	struct job job = { .command = command, .tool = &command->report.tool, .trace = trace };
+	struct observer *observers[] = { &job.outline.observer };
+	if (!check_trace(&job))
+		return TOOL_USAGE;
+	outline_init(&job.outline);
+	int status = tool_replay(job.tool, trace, observers, 1);
+	if (tool_has_result(status) && job.outline.allocations == 0) {
+		tool_error(job.tool, "%s: no block is allocated in it", trace->name);
+		status = TOOL_NO_RESULT;
+	}
+	if (tool_has_result(status))
+		status = play_and_answer(&job, status);
+	runs_finish(&job.runs);
+	setups_finish(&job.setups);
+	outline_finish(&job.outline);
+	thread_vectors_finish(&job.vectors);
+	call_sites_destroy(job.calls);
+	symbolize_destroy(job.symbolizer);
+	free(job.program);
+	return status;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "outline.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "identity.h"
+#include "mst_op.h"
+
+static void come(struct outline *o, const struct mst_kind *kind)
+{
+	o->known++;
+	o->slots = o->known > o->slots ? o->known : o->slots;
+	if (mst_op_is_custom(kind->op)) {
+		o->custom++;
+		return;
+	}
+	o->allocations++;
+	o->end_bytes += kind->size;
+	o->end_blocks++;
+}
+
+static void go(struct outline *o, const struct mst_kind *kind, uint64_t index)
+{
+	if (index == UINT64_MAX) {
+		o->unknown++;
+		return;
+	}
+	o->known -= o->known > 0;
+	if (mst_op_is_custom(kind->op))
+		return;
+	o->end_bytes -= kind->size;
+	o->end_blocks--;
+}
+
+static void see(struct outline *o, const struct mst_kind *kinds, const struct mst_event *e)
+{
+	if (e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE)
+		go(o, &kinds[e->old_kind], e->old_index);
+	if (e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE)
+		come(o, &kinds[e->kind]);
+}
+
+/* A thread whose id is the process's is the main one, else the first that makes a call. */
+static void note_thread(struct outline *o, const struct mst_reader *reader, uint32_t thread, uint64_t record)
+{
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+	if (thread >= n)
+		return;
+	if (o->main == MST_NONE || threads[thread].tid == mst_reader_info(reader)->pid)
+		o->main = threads[thread].tid ? thread : o->main;
+	o->threads[thread] = (struct outline_thread){ .last = record, .called = true };
+}
+
+static int outline_chunk(struct observer *observer, const struct mst_reader *reader,
+			 const struct mst_chunk *chunk)
+{
+	struct outline *const o = (struct outline *)observer;
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_event e;
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	const unsigned shift = mst_reader_time_shift(reader);
+	if (chunk_lacks_identity(chunk))
+		return MST_ERR_IDENTITY;
+	mst_reader_threads(reader, &n);
+	if (n && !array_reserve_zeroed(&o->threads, n - 1, &o->room_threads, sizeof(*o->threads)))
+		return MST_ERR_NOMEM;
+	o->n_threads = n;
+	while (mst_cursor_next(&cursor, &e)) {
+		see(o, kinds, &e);
+		if (e.type != MST_EVENT_CALL && !chunk->initial)
+			note_thread(o, reader, e.thread, chunk->first_record + cursor.record - 1);
+		if (e.type == MST_EVENT_FREE || o->end_bytes <= o->peak_bytes || o->end_bytes >> 63)
+			continue;
+		o->peak_bytes = o->end_bytes;
+		o->peak_blocks = o->end_blocks;
+		o->peak_record = chunk->first_record + cursor.record - 1;
+		o->peak_ns = e.time << shift;
+	}
+	o->records = chunk->first_record + chunk->n_records;
+	o->end_ns = chunk->last_time << shift;
+	return 0;
+}
+
+static const struct observer_impl impl = { .chunk = outline_chunk };
+
+void outline_init(struct outline *outline)
+{
+	*outline = (struct outline){
+		.observer = { .impl = &impl, .spared = MST_INSTRUCTIONS | MST_ADDRESSES | MST_SP_CHANGES },
+		.main = MST_NONE,
+	};
+}
+
+void outline_finish(struct outline *outline)
+{
+	free(outline->threads);
+	outline->threads = NULL;
+}
+
+uint32_t outline_threads(const struct outline *outline)
+{
+	uint32_t calling = 0;
+	for (uint32_t i = 0; i < outline->n_threads; i++)
+		calling += outline->threads[i].called;
+	return calling;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * msrec-player RING AREA [SHADOW]: makes the calls that mswhatif writes to a ring; the arguments are descriptors of files
+ * that player_area.h describes. The allocator is the one that was preloaded.
+ *
+ * What is measured is the allocator's: from the baseline on, the player itself takes no private memory.
+ */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "measure.h"
+#include "player_area.h"
+#include "threads.h"
+#include "trace_clock.h"
+#include "wait.h"
+
+enum { PAGE = 4096, PREFETCH = 8 };
+
+typedef void *new_function(size_t size, const void *nothrow);
+typedef void *aligned_new_function(size_t size, size_t align, const void *nothrow);
+typedef void delete_function(void *block);
+typedef void aligned_delete_function(void *block, size_t align);
+
+/* The operators of C++, if the allocator or its libraries have them; else NULL, and malloc() stands for them. */
+struct operators {
+	new_function *new_one, *new_array;
+	aligned_new_function *new_aligned, *new_array_aligned;
+	delete_function *delete_one, *delete_array;
+	aligned_delete_function *delete_aligned, *delete_array_aligned;
+};
+
+struct player {
+	struct player_ring *ring;
+	struct player_area *area;
+	void **slots;
+	uint32_t *shadow; /* NULL: none */
+	struct operators cpp;
+	uint64_t next_trim_ns;
+	uint64_t look_ticks; /* that a look at the clock takes */
+	uint64_t calls, failed, call_ticks, touch_ticks;
+};
+
+static struct player player;
+
+/* ---- Set-up ---- */
+
+static void *map(int fd, size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static bool map_area(struct player *p, int fd)
+{
+	struct stat file;
+	if (fstat(fd, &file) < 0 || (size_t)file.st_size < sizeof(struct player_area))
+		return false;
+	p->area = map(fd, (size_t)file.st_size);
+	if (!p->area || (size_t)file.st_size < player_area_size(p->area->n_samples, p->area->n_slots))
+		return false;
+	p->slots = (void **)((char *)p->area + player_slots_at(p->area->n_samples));
+	return true;
+}
+
+static bool map_shadow(struct player *p, int fd)
+{
+	const size_t size = ((size_t)1 << SHADOW_BITS) / SHADOW_GRAIN * sizeof(uint32_t);
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (at == MAP_FAILED)
+		return false;
+	p->shadow = at;
+	p->area->shadow = (uintptr_t)at;
+	return true;
+}
+
+static void find_operators(struct operators *cpp)
+{
+	cpp->new_one = (new_function *)dlsym(RTLD_DEFAULT, "_ZnwmRKSt9nothrow_t");
+	cpp->new_array = (new_function *)dlsym(RTLD_DEFAULT, "_ZnamRKSt9nothrow_t");
+	cpp->new_aligned = (aligned_new_function *)dlsym(RTLD_DEFAULT, "_ZnwmSt11align_val_tRKSt9nothrow_t");
+	cpp->new_array_aligned =
+		(aligned_new_function *)dlsym(RTLD_DEFAULT, "_ZnamSt11align_val_tRKSt9nothrow_t");
+	cpp->delete_one = (delete_function *)dlsym(RTLD_DEFAULT, "_ZdlPv");
+	cpp->delete_array = (delete_function *)dlsym(RTLD_DEFAULT, "_ZdaPv");
+	cpp->delete_aligned = (aligned_delete_function *)dlsym(RTLD_DEFAULT, "_ZdlPvSt11align_val_t");
+	cpp->delete_array_aligned = (aligned_delete_function *)dlsym(RTLD_DEFAULT, "_ZdaPvSt11align_val_t");
+}
+
+/* Tells mswhatif whether the preloaded library is the allocator. */
+static void find_library(struct player_area *area)
+{
+	Dl_info info;
+	if (dladdr((void *)malloc, &info) && info.dli_fname)
+		snprintf(area->library, sizeof(area->library), "%s", info.dli_fname);
+}
+
+/* The least that two looks at the clock are apart. */
+static uint64_t measure_look(void)
+{
+	uint64_t least = UINT64_MAX;
+	for (int i = 0; i < 1000; i++) {
+		const uint64_t begin = __rdtsc(), ticks = __rdtsc() - begin;
+		least = ticks < least ? ticks : least;
+	}
+	return least;
+}
+
+static bool set_up(struct player *p, int argc, char **argv)
+{
+	if (argc < 3)
+		return false;
+	p->ring = map(atoi(argv[1]), sizeof(*p->ring));
+	if (!p->ring || !map_area(p, atoi(argv[2])) || (argc > 3 && !map_shadow(p, atoi(argv[3]))))
+		return false;
+	find_operators(&p->cpp);
+	find_library(p->area);
+	p->look_ticks = measure_look();
+	p->next_trim_ns = p->area->trim_ns;
+	return threads_init(p->area->n_threads) && measure_init();
+}
+
+/* ---- Calls ---- */
+
+/* Writes to each page of [from, size) of a block, as a program that uses it does. */
+static void touch(char *block, uint64_t from, uint64_t size)
+{
+	if (from >= size)
+		return;
+	block[from] = 1;
+	for (uint64_t at = PAGE - ((uintptr_t)(block + from) & (PAGE - 1)) + from; at < size; at += PAGE)
+		((volatile char *)block)[at] = 1;
+}
+
+static void *new_block(const struct player_op *op, new_function *plain, aligned_new_function *aligned)
+{
+	static const char nothrow;
+	if (op->align_log2) {
+		const size_t align = (size_t)1 << op->align_log2;
+		return aligned ? aligned(op->size, align, &nothrow) : aligned_alloc(align, op->size);
+	}
+	return plain ? plain(op->size, &nothrow) : malloc(op->size);
+}
+
+static void delete_block(void *block, unsigned align_log2, delete_function *plain,
+			 aligned_delete_function *aligned)
+{
+	if (align_log2 && aligned)
+		aligned(block, (size_t)1 << align_log2);
+	else if (!align_log2 && plain)
+		plain(block);
+	else
+		free(block);
+}
+
+static void *aligned_block(const struct player_op *op)
+{
+	void *block;
+	return posix_memalign(&block, (size_t)1 << op->align_log2, op->size) == 0 ? block : NULL;
+}
+
+/* Inlined, for a call more would be in the time that is measured. */
+static inline void *allocate(const struct player *p, const struct player_op *op)
+{
+	switch ((enum player_code)op->code) {
+	case PLAY_CALLOC:
+		return calloc(1, op->size);
+	case PLAY_MEMALIGN:
+		return memalign((size_t)1 << op->align_log2, op->size);
+	case PLAY_POSIX_MEMALIGN:
+		return aligned_block(op);
+	case PLAY_ALIGNED_ALLOC:
+		return aligned_alloc((size_t)1 << op->align_log2, op->size);
+	case PLAY_VALLOC:
+		return valloc(op->size);
+	case PLAY_PVALLOC:
+		return pvalloc(op->size);
+	case PLAY_NEW:
+		return new_block(op, p->cpp.new_one, p->cpp.new_aligned);
+	case PLAY_NEW_ARRAY:
+		return new_block(op, p->cpp.new_array, p->cpp.new_array_aligned);
+	default:
+		return malloc(op->size);
+	}
+}
+
+/* Adds what a call took, and returns the time at its end. */
+static uint64_t account(struct player *p, uint64_t begin)
+{
+	const uint64_t end = __rdtsc(), ticks = end - begin;
+	p->calls++;
+	p->call_ticks += ticks > p->look_ticks ? ticks - p->look_ticks : 0;
+	return end;
+}
+
+static void play_allocation(struct player *p, const struct player_op *op)
+{
+	const uint64_t begin = __rdtsc();
+	char *block = allocate(p, op);
+	const uint64_t end = account(p, begin);
+	p->slots[op->slot] = block;
+	if (!block) {
+		p->failed++;
+		return;
+	}
+	touch(block, 0, op->size);
+	if (op->size > PAGE)
+		p->touch_ticks += __rdtsc() - end;
+}
+
+/* Bytes that `owner` leaves. */
+static void mark_shadow(struct player *p, const char *block, uint32_t owner, uint64_t size)
+{
+	const uintptr_t at = (uintptr_t)block;
+	if (!block || at >> SHADOW_BITS || size > ((uint64_t)1 << SHADOW_BITS) - at)
+		return;
+	for (uint64_t i = at / SHADOW_GRAIN; i < (at + size + SHADOW_GRAIN - 1) / SHADOW_GRAIN; i++)
+		p->shadow[i] = owner + 1;
+}
+
+static void play_reallocation(struct player *p, const struct player_op *op)
+{
+	void *const old = p->slots[op->slot];
+	const uint64_t begin = __rdtsc();
+	char *block = realloc(old, op->size);
+	const uint64_t end = account(p, begin);
+	if (!block) {
+		p->failed++;
+		return;
+	}
+	p->slots[op->slot] = block;
+	if (p->shadow && block != old)
+		mark_shadow(p, old, op->owner, op->old);
+	else if (p->shadow && op->size < op->old)
+		mark_shadow(p, (char *)block + op->size, op->owner, op->old - op->size);
+	touch(block, old ? op->old : 0, op->size);
+	if (op->size > PAGE)
+		p->touch_ticks += __rdtsc() - end;
+}
+
+static void play_free(struct player *p, const struct player_op *op)
+{
+	void *const block = p->slots[op->slot];
+	if (p->shadow)
+		mark_shadow(p, block, op->owner, op->old);
+	const uint64_t begin = __rdtsc();
+	if (op->code == PLAY_DELETE)
+		delete_block(block, op->align_log2, p->cpp.delete_one, p->cpp.delete_aligned);
+	else if (op->code == PLAY_DELETE_ARRAY)
+		delete_block(block, op->align_log2, p->cpp.delete_array, p->cpp.delete_array_aligned);
+	else
+		free(block);
+	account(p, begin);
+	p->slots[op->slot] = NULL;
+}
+
+/* ---- Other operations ---- */
+
+static void publish(struct player *p, uint64_t tail)
+{
+	__atomic_store_n(&p->area->tail, tail, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&p->ring->read, 1, __ATOMIC_RELEASE);
+	wait_wake(&p->ring->read);
+}
+
+static void play_clock(struct player *p, uint64_t ns)
+{
+	trace_clock_set(ns);
+	if (!p->area->trim_ns || ns < p->next_trim_ns)
+		return;
+	const uint64_t begin = __rdtsc();
+	malloc_trim(0);
+	p->call_ticks += __rdtsc() - begin;
+	p->next_trim_ns = ns + p->area->trim_ns;
+}
+
+static void play_sample(struct player *p, uint32_t number)
+{
+	struct player_sample *samples = (struct player_sample *)((char *)p->area + player_samples_at());
+	struct player_sample sample;
+	if (number >= p->area->n_samples)
+		return;
+	measure(&sample);
+	sample.calls = p->calls;
+	sample.failed = p->failed;
+	sample.call_ticks = p->call_ticks;
+	sample.touch_ticks = p->touch_ticks;
+	samples[number] = sample;
+}
+
+static void stop(struct player *p, uint64_t tail)
+{
+	publish(p, tail);
+	while (__atomic_load_n(&p->area->go, __ATOMIC_ACQUIRE) == 0)
+		wait_while(&p->area->go, 0);
+}
+
+static void play_other(struct player *p, const struct player_op *op, uint64_t tail)
+{
+	switch ((enum player_code)op->code) {
+	case PLAY_THREAD:
+		if (!threads_become(op->slot))
+			p->area->threads_failed++;
+		break;
+	case PLAY_THREAD_END:
+		threads_end(op->slot);
+		break;
+	case PLAY_CLOCK:
+		play_clock(p, op->size);
+		break;
+	case PLAY_SAMPLE:
+		play_sample(p, op->slot);
+		break;
+	case PLAY_STOP:
+		stop(p, tail);
+		break;
+	default:
+		_exit(PLAYER_DAMAGED);
+	}
+}
+
+/* ---- The loop ---- */
+
+/* Operations that are there; at least one behind `tail`. */
+static uint64_t wait_for_more(struct player *p, uint64_t tail)
+{
+	publish(p, tail);
+	for (;;) {
+		const uint32_t written = __atomic_load_n(&p->ring->written, __ATOMIC_ACQUIRE);
+		const uint64_t head = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
+		if (head != tail)
+			return head;
+		wait_while(&p->ring->written, written);
+	}
+}
+
+static void play_one(struct player *p, const struct player_op *op, uint64_t tail)
+{
+	if (op->code <= PLAY_DELETE_ARRAY && op->slot >= p->area->n_slots)
+		_exit(PLAYER_DAMAGED);
+	if (op->code < PLAY_REALLOC)
+		play_allocation(p, op);
+	else if (op->code == PLAY_REALLOC)
+		play_reallocation(p, op);
+	else if (op->code <= PLAY_DELETE_ARRAY)
+		play_free(p, op);
+	else
+		play_other(p, op, tail);
+}
+
+static void play(struct player *p)
+{
+	uint64_t head = 0, tail = 0;
+	for (;;) {
+		if (tail == head)
+			head = wait_for_more(p, tail);
+		const struct player_op *op = &p->ring->ops[tail % PLAYER_RING];
+		const uint32_t later = p->ring->ops[(tail + PREFETCH) % PLAYER_RING].slot;
+		if (later < p->area->n_slots)
+			__builtin_prefetch(&p->slots[later], 1);
+		if (op->code == PLAY_END)
+			break;
+		tail++;
+		play_one(p, op, tail);
+		if (tail % PLAYER_STEP == 0)
+			publish(p, tail);
+	}
+	threads_become(PLAYER_MAIN);
+	publish(p, tail + 1);
+}
+
+int main(int argc, char **argv)
+{
+	struct player *const p = &player;
+	struct player_sample base;
+	if (!set_up(p, argc, argv))
+		return PLAYER_SETUP;
+	measure(&base);
+	p->area->base_resident = base.resident;
+	p->area->base_mapped = base.mapped;
+	p->area->base_faults = base.faults;
+	p->area->begin_ns = trace_clock_real();
+	p->area->begin_ticks = __rdtsc();
+	p->area->ready = 1;
+	play(p);
+	p->area->end_ns = trace_clock_real();
+	p->area->end_ticks = __rdtsc();
+	p->area->most_resident = measure_most();
+	_exit(PLAYER_DONE);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "setups.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "duration.h"
+
+static const struct known {
+	const char *name;
+	const char *files[4];    /* of which the first one that is there is taken */
+	const char *prefixes[4]; /* of variables */
+} known[] = {
+	[ALLOCATOR_GLIBC] = { "glibc", { NULL }, { "MALLOC_", "GLIBC_TUNABLES", "malloc_trim", NULL } },
+	[ALLOCATOR_JEMALLOC] = { "jemalloc",
+				 { "libjemalloc.so.2", "libjemalloc.so", NULL },
+				 { "MALLOC_CONF", "_RJEM_MALLOC_CONF", NULL } },
+	[ALLOCATOR_TCMALLOC] = { "tcmalloc",
+				 { "libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libtcmalloc_minimal.so",
+				   NULL },
+				 { "TCMALLOC_", NULL } },
+	[ALLOCATOR_MIMALLOC] = { "mimalloc",
+				 { "libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so", NULL },
+				 { "MIMALLOC_", NULL } },
+};
+
+static const char *const folders[] = {
+	"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64",
+	"/usr/lib"
+};
+
+/* ---- Libraries ---- */
+
+/* The path of a file in a folder of `length` bytes, if it is there; to be freed. */
+static char *find_in(const char *folder, size_t length, const char *file)
+{
+	char *path;
+	if (length == 0 || asprintf(&path, "%.*s/%s", (int)length, folder, file) < 0)
+		return NULL;
+	if (access(path, R_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* First where the user says that libraries are. */
+static char *find_library(const char *file)
+{
+	const char *path = getenv("LD_LIBRARY_PATH");
+	char *found = NULL;
+	for (; path && *path && !found; path += strspn(path, ":")) {
+		const size_t n = strcspn(path, ":");
+		found = find_in(path, n, file);
+		path += n;
+	}
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders) && !found; i++)
+		found = find_in(folders[i], strlen(folders[i]), file);
+	return found;
+}
+
+static char *find_allocator(const struct known *allocator)
+{
+	char *path = NULL;
+	for (const char *const *file = allocator->files; *file && !path; file++)
+		path = find_library(*file);
+	return path;
+}
+
+/* ---- The list ---- */
+
+static void finish_setup(struct setup *s)
+{
+	for (size_t i = 0; i < s->n_variables; i++)
+		free(s->variables[i]);
+	free(s->variables);
+	free(s->name);
+	free(s->library);
+	free(s->settings);
+}
+
+/* The list owns the setup's texts from here on, also on failure. */
+static enum setups_result append(struct setups *setups, struct setup *setup)
+{
+	if (setup->name && setup->settings &&
+	    array_reserve(&setups->items, setups->n, &setups->room, sizeof(*setups->items))) {
+		setups->items[setups->n++] = *setup;
+		return SETUPS_FINE;
+	}
+	finish_setup(setup);
+	return SETUPS_NO_MEMORY;
+}
+
+static enum setups_result add_file(struct setups *setups, const char *path)
+{
+	struct setup setup = { .family = ALLOCATOR_FILE,
+			       .library = realpath(path, NULL),
+			       .settings = strdup("") };
+	const char *slash = strrchr(path, '/');
+	if (!setup.library) {
+		free(setup.settings);
+		return SETUPS_ABSENT;
+	}
+	setup.name = strdup(slash ? slash + 1 : path);
+	return append(setups, &setup);
+}
+
+enum setups_result setups_add(struct setups *setups, const char *name)
+{
+	if (strchr(name, '/'))
+		return add_file(setups, name);
+	for (unsigned i = 0; i < ALLOCATOR_FILE; i++) {
+		struct setup setup = { .family = (enum allocator_family)i };
+		if (strcmp(known[i].name, name) != 0)
+			continue;
+		if (i != ALLOCATOR_GLIBC && !(setup.library = find_allocator(&known[i])))
+			return SETUPS_ABSENT;
+		setup.name = strdup(name);
+		setup.settings = strdup("");
+		return append(setups, &setup);
+	}
+	return SETUPS_UNKNOWN;
+}
+
+/* False: no memory. */
+static bool note_missing(struct setups *setups, const char *name)
+{
+	char *text;
+	if (asprintf(&text, "%s%s%s", setups->missing ? setups->missing : "", setups->missing ? ", " : "",
+		     name) < 0)
+		return false;
+	free(setups->missing);
+	setups->missing = text;
+	return true;
+}
+
+enum setups_result setups_add_known(struct setups *setups)
+{
+	enum setups_result result = SETUPS_FINE;
+	for (unsigned i = 0; i < ALLOCATOR_FILE && result == SETUPS_FINE; i++) {
+		result = setups_add(setups, known[i].name);
+		if (result == SETUPS_ABSENT)
+			result = note_missing(setups, known[i].name) ? SETUPS_FINE : SETUPS_NO_MEMORY;
+	}
+	return result;
+}
+
+/* ---- Settings ---- */
+
+/* The allocator that reads a variable; ALLOCATOR_FILE: not known. */
+static enum allocator_family family_of(const char *word)
+{
+	for (unsigned i = ALLOCATOR_JEMALLOC; i < ALLOCATOR_FILE; i++) {
+		for (const char *const *prefix = known[i].prefixes; *prefix; prefix++) {
+			if (strncmp(word, *prefix, strlen(*prefix)) == 0)
+				return (enum allocator_family)i;
+		}
+	}
+	for (const char *const *prefix = known[ALLOCATOR_GLIBC].prefixes; *prefix; prefix++) {
+		if (strncmp(word, *prefix, strlen(*prefix)) == 0)
+			return ALLOCATOR_GLIBC;
+	}
+	return ALLOCATOR_FILE;
+}
+
+static enum setups_result add_word(struct setup *setup, const char *word, size_t n)
+{
+	static const char trim[] = "malloc_trim=";
+	char *copy = strndup(word, n);
+	if (!copy)
+		return SETUPS_NO_MEMORY;
+	if (strncmp(copy, trim, strlen(trim)) == 0) {
+		const bool fine = duration_parse(copy + strlen(trim), &setup->trim_ns) && setup->trim_ns;
+		free(copy);
+		return fine ? SETUPS_FINE : SETUPS_SETTINGS;
+	}
+	char **grown = reallocarray(setup->variables, setup->n_variables + 1, sizeof(*grown));
+	if (!grown || copy[0] == '=' || !strchr(copy, '=')) {
+		setup->variables = grown ? grown : setup->variables;
+		free(copy);
+		return grown ? SETUPS_SETTINGS : SETUPS_NO_MEMORY;
+	}
+	setup->variables = grown;
+	grown[setup->n_variables++] = copy;
+	return SETUPS_FINE;
+}
+
+/* `base` with settings. */
+static enum setups_result add_variant(struct setups *setups, const struct setup *base, const char *words)
+{
+	struct setup setup = {
+		.family = base->family,
+		.name = strdup(base->name),
+		.library = base->library ? strdup(base->library) : NULL,
+		.settings = strdup(words),
+	};
+	enum setups_result result = base->library && !setup.library ? SETUPS_NO_MEMORY : SETUPS_FINE;
+	for (const char *at = words; *at && result == SETUPS_FINE; at += strspn(at, " ")) {
+		const size_t n = strcspn(at, " ");
+		result = add_word(&setup, at, n);
+		at += n;
+	}
+	if (result == SETUPS_FINE)
+		return append(setups, &setup);
+	finish_setup(&setup);
+	return result;
+}
+
+enum setups_result setups_add_settings(struct setups *setups, const char *words)
+{
+	const size_t n = setups->n;
+	const enum allocator_family family = family_of(words);
+	enum setups_result result = *words ? SETUPS_FINE : SETUPS_SETTINGS;
+	bool added = false;
+	for (size_t i = 0; i < n && result == SETUPS_FINE; i++) {
+		const struct setup base = setups->items[i];
+		if (*base.settings || (base.family != family && family != ALLOCATOR_FILE))
+			continue;
+		result = add_variant(setups, &base, words);
+		added = true;
+	}
+	return result == SETUPS_FINE && !added ? SETUPS_NONE : result;
+}
+
+struct usual {
+	const char *words;
+	bool threads; /* only where several threads make calls */
+	bool sweep;   /* only in a sweep */
+};
+
+/* The documented variables of each allocator. */
+static const struct usual usual[] = {
+	{ "MALLOC_ARENA_MAX=1", true, false },
+	{ "MALLOC_ARENA_MAX=2", true, true },
+	{ "MALLOC_ARENA_MAX=4", true, true },
+	{ "MALLOC_TRIM_THRESHOLD_=131072", false, false },
+	{ "MALLOC_TRIM_THRESHOLD_=0", false, true },
+	{ "MALLOC_MMAP_THRESHOLD_=131072", false, true },
+	{ "MALLOC_MMAP_THRESHOLD_=32768", false, true },
+	{ "MALLOC_MMAP_THRESHOLD_=4194304 MALLOC_TRIM_THRESHOLD_=131072", false, true },
+	{ "MALLOC_TOP_PAD_=0", false, true },
+	{ "MALLOC_TOP_PAD_=1048576", false, true },
+	{ "GLIBC_TUNABLES=glibc.malloc.tcache_count=0", false, true },
+	{ "malloc_trim=1s", false, true },
+	{ "malloc_trim=10s", false, true },
+	{ "MALLOC_CONF=narenas:1", true, true },
+	{ "MALLOC_CONF=narenas:2", true, true },
+	{ "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0", false, true },
+	{ "MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0", false, true },
+	{ "MALLOC_CONF=tcache:false", false, true },
+	{ "TCMALLOC_RELEASE_RATE=10", false, true },
+	{ "TCMALLOC_AGGRESSIVE_DECOMMIT=1", false, true },
+	{ "MIMALLOC_RESET_DELAY=0 MIMALLOC_PURGE_DELAY=0", false, true },
+	{ "MIMALLOC_EAGER_COMMIT=0", false, true },
+};
+
+enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, bool sweep)
+{
+	enum setups_result result = SETUPS_FINE;
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual) && result == SETUPS_FINE; i++) {
+		if ((usual[i].threads && threads < 2) || (usual[i].sweep && !sweep))
+			continue;
+		result = setups_add_settings(setups, usual[i].words);
+		if (result == SETUPS_NONE)
+			result = SETUPS_FINE;
+	}
+	return result;
+}
+
+void setups_finish(struct setups *setups)
+{
+	for (size_t i = 0; i < setups->n; i++)
+		finish_setup(&setups->items[i]);
+	free(setups->items);
+	free(setups->missing);
+	*setups = (struct setups){ 0 };
+}

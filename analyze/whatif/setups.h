@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Which allocators a trace is played against, with which settings. */
+#ifndef ANALYZE_SETUPS_H
+#define ANALYZE_SETUPS_H
+
+#include <stdbool.h>
+
+#include "players.h"
+
+enum allocator_family {
+	ALLOCATOR_GLIBC,
+	ALLOCATOR_JEMALLOC,
+	ALLOCATOR_TCMALLOC,
+	ALLOCATOR_MIMALLOC,
+	ALLOCATOR_FILE
+};
+
+struct setup {
+	enum allocator_family family;
+	char *name;       /* as the table shows it */
+	char *library;    /* path; NULL: the C library's allocator */
+	char *settings;   /* words NAME=VALUE as they were given; "": none */
+	char **variables; /* [n_variables] of these that are variables */
+	size_t n_variables;
+	uint64_t trim_ns;
+};
+
+/* Zero-initialise. */
+struct setups {
+	struct setup *items;
+	size_t n, room;
+	char *missing; /* known allocators that are not installed, with ", " between them; NULL: none */
+};
+
+enum setups_result {
+	SETUPS_FINE,
+	SETUPS_NO_MEMORY,
+	SETUPS_UNKNOWN,  /* neither a known allocator nor a file */
+	SETUPS_ABSENT,   /* a known allocator that is not installed */
+	SETUPS_SETTINGS, /* words that aren't NAME=VALUE */
+	SETUPS_NONE,     /* settings of no allocator that was asked for */
+};
+
+/* An allocator without settings: glibc, jemalloc, tcmalloc, mimalloc, or a path that has a slash. */
+enum setups_result setups_add(struct setups *setups, const char *name);
+
+/* All that are installed; the others are noted as missing. */
+enum setups_result setups_add_known(struct setups *setups);
+
+/*
+ * Settings for each allocator that is there without settings and that they are for: a word is a variable, or
+ * malloc_trim=TIME of glibc.
+ */
+enum setups_result setups_add_settings(struct setups *setups, const char *words);
+
+/* The settings that are worth a try: few, or with `sweep` many. `threads`: those that make calls. */
+enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, bool sweep);
+
+void setups_finish(struct setups *setups);
+
+#endif

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# fish completion for mswhatif.
+
+complete -c mswhatif -l allocator -x -a 'glibc jemalloc tcmalloc mimalloc' -d 'Allocators'
+complete -c mswhatif -l set -x -d 'Variables to play with'
+complete -c mswhatif -l sweep -d 'Play with many settings'
+complete -c mswhatif -l limit -x -d 'Memory that a player may map'
+complete -c mswhatif -s j -l jobs -x -d 'Players at a time'
+complete -c mswhatif -l blame -d 'List who keeps pages'
+complete -c mswhatif -l at -x -a 'gap peak end' -d 'The moment of blame'
+complete -c mswhatif -l no-blame -d 'Leave out who keeps pages'
+complete -c mswhatif -l top -x -d 'Rows of each table'
+complete -c mswhatif -l format -x -a 'text json markdown csv' -d 'Format of the answer'
+complete -c mswhatif -s o -l output -r -F -d 'Write the answer to a file'
+complete -c mswhatif -l si -d 'Units of 1000'
+complete -c mswhatif -l symbols -x -a '(__fish_complete_directories)' -d 'Folder of programs and debug files'
+complete -c mswhatif -s q -l quiet -d 'No notices'
+complete -c mswhatif -s v -l verbose -d 'Say more about the trace'
+complete -c mswhatif -l help -d 'List the options'
+complete -c mswhatif -l usage -d 'List the options briefly'
+complete -c mswhatif -s V -l version -d 'Print the version'

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""mswhatif: players make exactly the calls of a trace, what they measure is what real programs take, the blocks that keep
+pages are named, and what cannot be played is refused.
+
+  whatif.py --build DIR
+"""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import compiler, run_methods    # noqa: E402
+
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+SAME = 0.15                 # of a real program's memory
+OWN = 600 << 10             # of the program itself: its data, stacks, streams
+CRASHING = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+void *malloc(size_t n)
+{
+	static void *(*next)(size_t);
+	static int calls;
+	if (!next)
+		next = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+	if (++calls > 5000)
+		abort();
+	return next(n);
+}
+"""
+
+
+def near(a, b, share=SAME, bytes_=OWN):
+    return abs(a - b) <= max(share * max(a, b), bytes_)
+
+
+class Tests:
+    """Each method is one test."""
+
+    def __init__(self, options, folder):
+        self.build, self.folder = options.build, folder
+        self.program = self.build.file("tests/cli/whatif_program")
+        self.fragments = self.build.file("corpus/fragments")
+        self.mswhatif = self.build.file("analyze/mswhatif")
+        self.msconvert = self.build.file("analyze/msconvert")
+
+    def record(self, name, *words, options=()):
+        trace = os.path.join(self.folder, name)
+        subprocess.run([self.build.msrec, "-q", "-f", *options, "-o", trace, *words], check=True,
+                       stdout=subprocess.DEVNULL)
+        return trace
+
+    def run(self, *words, status=0, **more):
+        done = subprocess.run([self.mswhatif, *words], capture_output=True, text=True, **more)
+        assert done.returncode == status, (words, done.returncode, done.stdout[:800], done.stderr)
+        return done
+
+    def ask(self, trace, *words, **more):
+        return json.loads(self.run("-q", "--format=json", "--top=1000", *words, trace, **more).stdout)["sections"]
+
+    def script(self, name, text):
+        path, trace = (os.path.join(self.folder, name + end) for end in (".txt", ".zst"))
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        subprocess.run([self.build.file("tests/tools/script2trace"), path, trace], check=True)
+        return trace
+
+    # ---- The calls ----
+
+    def convert(self, trace, to):
+        done = subprocess.run([self.msconvert, "-q", f"--to={to}", "-o", "-", trace], capture_output=True, text=True)
+        assert done.returncode in (0, 1), done.stderr
+        return csv.DictReader(done.stdout.splitlines())
+
+    def calls(self, trace, player=False):
+        """(thread, function, size, block, block before) of each call that gave or took a block; without what a player
+        does for itself. Threads and blocks are numbers in the order in which they come."""
+        own, gone, threads, blocks, calls = set(), set(), {}, {}, []
+        if player:
+            own = {row["stack"] for row in self.convert(trace, "csv-stacks")
+                   if ";play_one" not in row["path"] or "threads_become" in row["path"]}
+        for row in self.convert(trace, "csv"):
+            if row["type"] not in ("alloc", "free", "resize"):
+                continue
+            if row["type"] == "alloc" and row["stack"] in own:
+                gone.add(row["block"])
+            elif row["old_block"] not in gone:
+                operation = row["operation"].replace("_moved", "").replace("_in_place", "")
+                thread = threads.setdefault(row["tid"], len(threads))
+                block = blocks.setdefault(row["block"], len(blocks)) if row["block"] else None
+                calls.append((thread, operation, row["size"], block, blocks.get(row["old_block"])))
+        return calls
+
+    def check_calls(self, trace, least, operations, **environment):
+        """Records the player that mswhatif starts, and compares."""
+        pattern = os.path.join(self.folder, "played.%e.%p.zst")
+        done = subprocess.run([self.build.msrec, "-q", "-f", "--trace-children=yes", "-o", pattern, self.mswhatif, "-q",
+                               "--no-blame", "--allocator=glibc", trace], capture_output=True, text=True,
+                              env={**os.environ, **environment})
+        assert done.returncode == 0, done
+        played = [os.path.join(self.folder, name) for name in sorted(os.listdir(self.folder))
+                  if name.startswith("played.msrec-player.")]
+        recorded = self.calls(trace)
+        found = [calls for calls in (self.calls(name, player=True) for name in played) if calls]
+        for name in played:
+            os.remove(name)
+        assert len(found) == 1, played
+        assert len(recorded) >= least and operations <= {call[1] for call in recorded}, len(recorded)
+        for i, (call, wanted) in enumerate(zip(found[0], recorded)):
+            assert call == wanted, (i, call, wanted)
+        assert len(found[0]) == len(recorded), (len(found[0]), len(recorded))
+        return {call[0] for call in recorded}
+
+    def test_calls_of_one_thread(self):
+        trace = self.record("all.zst", self.program, "all", "30000")
+        self.check_calls(trace, 50000, {"malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc",
+                                        "valloc", "free"})
+
+    def test_calls_of_threads(self):
+        trace = self.record("turns.zst", self.program, "turns", "8000")
+        threads = self.check_calls(trace, 100000, {"malloc", "calloc", "realloc", "free"})
+        assert len(threads) == 9, threads
+
+    def test_calls_of_operators(self):
+        trace = self.record("new.zst", self.build.file("corpus/new_aligned"))
+        self.check_calls(trace, 10, {"new", "new_array"}, LD_PRELOAD="libstdc++.so.6")
+
+    # ---- Real programs ----
+
+    def resident(self, mode, **environment):
+        done = subprocess.run([self.fragments, mode], capture_output=True, text=True, check=True,
+                              env={**os.environ, **environment})
+        return int(done.stdout)
+
+    def check_resident(self, mode, *words):
+        """Each run's memory at the end is that of the real program with the same allocator and settings."""
+        trace = self.record(mode + ".zst", self.fragments, mode)
+        sections = self.ask(trace, *words)
+        for row in sections["whatif"]["runs"]:
+            environment = dict(word.split("=", 1) for word in row["settings"].split())
+            if row["allocator"] != "glibc":
+                environment["LD_PRELOAD"] = os.path.join(LIBRARIES, ALLOCATORS[row["allocator"]])
+            real = self.resident(mode, **environment)
+            assert near(row["end_resident_bytes"], real), (row, real)
+        return sections
+
+    def test_pins(self):
+        sections = self.check_resident("pins")
+        blame = sections["blame"]
+        keeper, leaver = blame["keepers"][0], blame["leavers"][0]
+        assert keeper["function"] == "cache_insert" and keeper["blocks"] == 2500, keeper
+        assert leaver["function"] == "read_line", leaver
+        # A page of 4096 bytes has one entry of 48, and lines around it: nearly all of the page is a hole.
+        assert 0.9 * 2500 * 3900 < keeper["kept_bytes"] < 2500 * 4096, keeper
+        assert keeper["page_bytes"] >= 2500 * 4096, keeper
+        assert keeper["live_bytes"] == 2500 * 48 and near(blame["live_bytes"], 2500 * 48, 0, 8192), blame
+        assert leaver["left_bytes"] > 0.9 * blame["hole_bytes"], blame
+        assert 20 << 20 < blame["empty_bytes"] < 40 << 20, blame
+        assert any(note.startswith("2,500 blocks of 48 bytes from cache_insert (fragments.c:")
+                   for note in blame["notes"]), blame["notes"]
+
+    def test_arenas(self):
+        """The advice is one for the real program: with it, it takes a fifth."""
+        sections = self.check_resident("arenas")
+        notes = sections["whatif"]["notes"]
+        assert any(note.startswith("MALLOC_ARENA_MAX=1: peak RSS ") for note in notes), notes
+        assert self.resident("arenas", MALLOC_ARENA_MAX="1") < self.resident("arenas") / 5
+
+    def test_malloc_trim(self):
+        """Calls of malloc_trim() give the pages between the pins back."""
+        trace = self.record("trim.zst", self.fragments, "pins")
+        plain, trimmed = self.ask(trace, "--no-blame", "--allocator=glibc", "--set=malloc_trim=1us")["whatif"]["runs"]
+        assert trimmed["settings"] == "malloc_trim=1us"
+        assert trimmed["end_resident_bytes"] < plain["end_resident_bytes"] / 2, (plain, trimmed)
+
+    # ---- Answers ----
+
+    def test_screen(self):
+        trace = self.record("screen.zst", self.program, "turns", "3000")
+        done = self.run("screen.zst", cwd=self.folder, env={**os.environ, "COLUMNS": "80"})
+        lines = done.stdout.splitlines()
+        assert len(lines) <= 24 and max(map(len, lines)) <= 80, done.stdout
+        assert lines[-1].startswith("next: mswhatif --blame") and "9 threads" in lines[0], lines
+        for words in (["--blame"], ["--sweep", "--no-blame", "-j4"], ["--at=peak"], ["--at=end"], ["--at=1ms"]):
+            self.run(*words, trace)
+        sweep = self.ask(trace, "--sweep", "--no-blame", "-j4")["whatif"]["runs"]
+        assert len(sweep) > 15 and not any(row["failed_calls"] for row in sweep), sweep
+        assert any(row["best"] for row in sweep)
+
+    def test_formats(self):
+        trace = self.record("formats.zst", self.program, "all", "3000")
+        whatif = self.ask(trace)["whatif"]
+        assert whatif["threads"] == 1 and len(whatif["runs"]) >= 2, whatif
+        curve = [row for row in whatif["curves"] if row["allocator"] == "glibc" and row["settings"] == ""]
+        assert len(curve) > 100 and max(row["live_bytes"] for row in curve) == whatif["live_peak_bytes"]
+        assert all(row["peak_resident_bytes"] >= row["live_peak_resident_bytes"] > 0 for row in whatif["runs"])
+        assert "| allocator |" in self.run("-q", "--format=markdown", trace).stdout
+        assert "allocator,settings,peak_resident_bytes" in self.run("-q", "--format=csv", trace).stdout
+        with open(trace, "rb") as f:
+            piped = subprocess.run([self.mswhatif, "-q", "--format=json", "--no-blame", "-"], stdin=f,
+                                   capture_output=True, check=True)
+        assert json.loads(piped.stdout)["sections"]["whatif"]["live_peak_bytes"] == whatif["live_peak_bytes"]
+        out = os.path.join(self.folder, "answer.json")
+        self.run("-q", "--no-blame", "--format=json", "-o", out, trace)
+        with open(out, encoding="utf-8") as f:
+            assert json.load(f)["sections"]["whatif"]["runs"]
+
+    def test_runs_repeat(self):
+        """Addresses, order and clock are the same in each run, so the memory is, too."""
+        trace = self.record("repeat.zst", self.program, "turns", "3000")
+        first, second = (self.ask(trace, "--no-blame", "--allocator=glibc,jemalloc")["whatif"] for _ in range(2))
+        for a, b in zip(first["runs"], second["runs"]):
+            assert near(a["end_resident_bytes"], b["end_resident_bytes"], 0.02, 64 << 10), (a, b)
+
+    # ---- Traces of all sorts ----
+
+    def test_cut(self):
+        """What was live at a cut is allocated first."""
+        trace = self.record("whole.zst", self.program, "all", "30000")
+        whole = self.ask(trace, "--no-blame", "--allocator=glibc")["whatif"]
+        part = os.path.join(self.folder, "cut.zst")
+        rows = [int(row["time_ns"]) for row in self.convert(trace, "csv")]
+        middle = rows[len(rows) // 2] // 1000000
+        subprocess.run([self.msconvert, "-q", "--to=trace", f"--from={middle}", "-o", part, trace], check=True)
+        cut = self.ask(part, "--no-blame", "--allocator=glibc")["whatif"]
+        assert cut["live_end_bytes"] == whole["live_end_bytes"] and cut["live_peak_bytes"] > 0
+        assert cut["allocations"] < whole["allocations"], (cut, whole)
+        assert near(cut["runs"][0]["end_resident_bytes"], whole["runs"][0]["end_resident_bytes"], 0.25)
+
+    def test_refused(self):
+        sample = self.record("sample.zst", self.program, "all", "3000", options=["--sample=4k"])
+        assert "sample" in self.run(sample, status=64).stderr
+        blind = self.record("blind.zst", self.program, "all", "3000", options=["--identity=no"])
+        assert "which block" in self.run(blind, status=64).stderr
+        fine = self.record("fine.zst", self.program, "all", "3000")
+        for words in (["--allocator=none"], ["--allocator=./none.so"], ["--set=nothing"], ["--set=malloc_trim=x"],
+                      ["--allocator=glibc", "--set=MALLOC_CONF=a:1"], ["--at=soon"], ["--limit=x"], ["--limit=1kg"],
+                      ["-j0"], ["--format=junit"], ["--blame", "--no-blame"], [fine]):
+            self.run(*words, fine, status=64)
+        self.run(status=64)
+        self.run(os.path.join(self.folder, "absent.zst"), status=2)
+        empty = self.script("empty", "stack 1 0x10\nend 5\n")
+        assert "no block" in self.run(empty, status=2).stderr
+
+    def test_damaged(self):
+        trace = self.record("damaged.zst", self.program, "all", "200000")
+        size = os.path.getsize(trace)
+        with open(trace, "r+b") as f:
+            f.truncate(size // 2)
+        done = self.run("--allocator=glibc", trace, status=1)
+        assert "before that are used" in done.stderr and "glibc" in done.stdout, done
+
+    def test_hostile(self):
+        """Sizes beyond all memory are calls that fail; a reserved alignment is no crash."""
+        huge = self.script("huge", "stack 1 0x10\nalloc 1 malloc 1 1152921504606846976\nalloc 2 malloc 1 100\n"
+                           "resize 2 1 4611686018427387904\nalloc 3 new 1 2305843009213693952\nfree 1\nfree 2\nfree 3\n"
+                           "alloc 4 calloc 1 18446744073709551615\nalloc 5 malloc 1 5000000\nend 9\n")
+        whatif = self.ask(huge)["whatif"]
+        for row in whatif["runs"]:
+            assert row["failed_calls"] == 4, row
+        assert any("got no memory" in note for note in whatif["notes"]), whatif["notes"]
+        many = self.script("many", "stack 1 0x10\n" + "".join(f"alloc {i} malloc 1 4000000\n" for i in range(1, 500)))
+        row = self.ask(many, "--no-blame", "--allocator=glibc", "--limit=200m")["whatif"]["runs"][0]
+        assert 400 < row["failed_calls"] < 480 and row["peak_resident_bytes"] < 210 << 20, row
+
+    def test_custom_blocks(self):
+        trace = self.script("custom", "stack 1 0x10\nalloc 1 malloc 1 100000\nalloc 2 malloclike 1 500\n"
+                            "free 2\nalloc 3 malloclike 1 700\nfree 1\nend 9\n")
+        whatif = self.ask(trace, "--allocator=glibc")["whatif"]
+        assert whatif["live_peak_bytes"] == 100000 and whatif["allocations"] == 1, whatif
+        assert any(note.startswith("2 blocks of the program's own allocator") for note in whatif["notes"]), whatif
+
+    def test_bad_allocators(self):
+        """A library without malloc(), and one that dies, spoil their own row alone."""
+        trace = self.record("bad.zst", self.program, "all", "30000")
+        source, library = (os.path.join(self.folder, "crashing" + end) for end in (".c", ".so"))
+        with open(source, "w", encoding="utf-8") as f:
+            f.write(CRASHING)
+        subprocess.run([*compiler(), "-shared", "-fPIC", "-fno-builtin", "-o", library, source, "-ldl"], check=True)
+        none = self.build.file("corpus/libdl_one.so")
+        for words in (["-j1"], ["-j3"]):
+            runs = self.ask(trace, *words, f"--allocator={library},{none},glibc", status=1)["whatif"]["runs"]
+            errors = {row["allocator"]: row["error"] for row in runs}
+            assert errors == {"glibc": None, "crashing.so": "died of signal 6", "libdl_one.so": "has no malloc()"}, runs
+        self.run("-q", f"--allocator={library}", trace, status=2)
+
+    def test_memory_is_bounded(self):
+        """Players and their ring take the same memory for any number of events: beyond what msreport takes, which reads
+        the same chunks, there are the ring and one more reader."""
+        def most(*words):
+            pid = os.posix_spawn(words[0], words, os.environ)
+            status, usage = os.wait4(pid, 0)[1:]
+            assert status == 0, words
+            return usage.ru_maxrss >> 10
+        for rounds in (300000, 3000000):
+            trace = self.record("bounded.zst", self.program, "all", str(rounds))
+            whatif = most(self.mswhatif, "-q", "--no-blame", "--allocator=glibc", "-o", os.devnull, trace)
+            report = most(self.build.file("analyze/msreport"), "-q", "churn", "-o", os.devnull, trace)
+            assert whatif < 2 * report + 40, (rounds, whatif, report)
+
+
+if __name__ == "__main__":
+    sys.exit(run_methods(__doc__, Tests))
