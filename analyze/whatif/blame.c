@@ -97,7 +97,7 @@ void page_list_finish(struct page_list *pages)
 /* ---- Live blocks ---- */
 
 struct block {
-	uint64_t address, size;
+	uint64_t address, size, usable;
 	uint32_t kind;
 };
 
@@ -115,7 +115,7 @@ static int compare_blocks(const void *a, const void *b)
 static bool collect_blocks(struct blocks *blocks, const struct player_process *player,
 			   const struct op_stream *stream, const struct mst_kind *kinds)
 {
-	const uint64_t *slots = player_slots(player);
+	const uint64_t *slots = player_slots(player), *usable = player_usable(player);
 	const uint32_t n = stream->outline->slots;
 	blocks->items = malloc((n + (size_t)1) * sizeof(*blocks->items));
 	for (uint32_t i = 0; blocks->items && i < n; i++) {
@@ -123,7 +123,8 @@ static bool collect_blocks(struct blocks *blocks, const struct player_process *p
 		if (kind == MST_NONE || slots[i] == 0 || slots[i] >> SHADOW_BITS)
 			continue;
 		const uint64_t size = kinds[kind].size, most = ((uint64_t)1 << SHADOW_BITS) - slots[i];
-		blocks->items[blocks->n++] = (struct block){ slots[i], size < most ? size : most, kind };
+		blocks->items[blocks->n++] =
+			(struct block){ slots[i], size < most ? size : most, usable[i], kind };
 	}
 	if (blocks->items)
 		qsort(blocks->items, blocks->n, sizeof(*blocks->items), compare_blocks);
@@ -229,9 +230,13 @@ static void look_at_pages(struct blame *blame, const struct page_list *pages, co
 static void count_blocks(struct blame *blame, const struct blocks *blocks)
 {
 	for (size_t i = 0; i < blocks->n; i++) {
-		struct blamed *b = &blame->kinds[blocks->items[i].kind];
+		const struct block *block = &blocks->items[i];
+		struct blamed *b = &blame->kinds[block->kind];
+		const uint64_t rounded = block->usable > block->size ? block->usable - block->size : 0;
 		b->blocks++;
-		b->bytes += blocks->items[i].size;
+		b->bytes += block->size;
+		b->rounded += rounded;
+		blame->rounded += rounded;
 	}
 }
 

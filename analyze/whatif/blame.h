@@ -16,7 +16,8 @@ struct blamed {
 	uint64_t blocks, bytes; /* live */
 	double kept,
 		pages; /* its part of the holes on the pages where its blocks lie, and of these pages' bytes */
-	uint64_t left; /* bytes of holes on kept pages that blocks of the kind left */
+	uint64_t rounded; /* what the allocator gave to live blocks beyond what was asked for */
+	uint64_t left;    /* bytes of holes on kept pages that blocks of the kind left */
 };
 
 struct blame {
@@ -26,6 +27,7 @@ struct blame {
 	uint64_t holes;          /* on pages with live blocks */
 	uint64_t empty;          /* bytes of pages without a live block, where blocks were */
 	uint64_t unused;         /* bytes of pages that no block has used */
+	uint64_t rounded;        /* of all live blocks */
 	uint64_t kept_pages;     /* pages with live blocks and holes */
 };
 

@@ -123,7 +123,7 @@ static void *make_memory(const char *name, size_t size, int *fd)
 static int start_one(struct player_process *p, const struct players *players, const struct players_plan *plan,
 		     const struct player_setup *setup)
 {
-	p->area_size = player_area_size(plan->n_samples, plan->n_slots);
+	p->area_size = player_area_size(plan->n_samples, plan->n_slots, setup->shadow);
 	p->area = make_memory("msrec-player-area", p->area_size, &p->area_fd);
 	if (!p->area)
 		return -errno;

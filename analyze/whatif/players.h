@@ -83,4 +83,11 @@ static inline const uint64_t *player_slots(const struct player_process *p)
 	return (const uint64_t *)((const char *)p->area + player_slots_at(p->area->n_samples));
 }
 
+/* Of a player with a shadow that stands still. */
+static inline const uint64_t *player_usable(const struct player_process *p)
+{
+	return (const uint64_t *)((const char *)p->area +
+				  player_usable_at(p->area->n_samples, p->area->n_slots));
+}
+
 #endif

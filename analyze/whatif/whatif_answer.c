@@ -53,6 +53,13 @@ static const struct answer_column leaver_columns[] = {
 	REPORT_GROUP_COLUMNS,
 };
 
+static const struct answer_column rounding_columns[] = {
+	{ "rounded_bytes", "rounded up", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "live_bytes", "live", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "blocks", "blocks", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	REPORT_GROUP_COLUMNS,
+};
+
 #define COLUMNS(c) (c), sizeof(c) / sizeof(*(c))
 
 /* ---- The table of runs ---- */
@@ -281,7 +288,7 @@ struct blamed_sites {
 
 static void add_kind(struct blamed_site *to, const struct mst_kind *kind, const struct blamed *b)
 {
-	const double weight = b->kept + (double)b->left;
+	const double weight = b->kept + (double)(b->left + b->rounded);
 	if (b->blocks && to->sum.blocks == 0)
 		to->size = kind->size;
 	else if (b->blocks && to->size != kind->size)
@@ -295,6 +302,7 @@ static void add_kind(struct blamed_site *to, const struct mst_kind *kind, const 
 	to->sum.kept += b->kept;
 	to->sum.pages += b->pages;
 	to->sum.left += b->left;
+	to->sum.rounded += b->rounded;
 }
 
 /* By number of call, MST_NONE last; those of which there is nothing to say are left out. False: no memory. */
@@ -334,12 +342,24 @@ static int compare_kept(const void *a, const void *b)
 	return x->call < y->call ? -1 : x->call > y->call;
 }
 
+static int compare_figures(const struct blamed_site *x, const struct blamed_site *y, uint64_t of_x,
+			   uint64_t of_y)
+{
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
 static int compare_left(const void *a, const void *b)
 {
 	const struct blamed_site *x = a, *y = b;
-	if (x->sum.left != y->sum.left)
-		return x->sum.left > y->sum.left ? -1 : 1;
-	return x->call < y->call ? -1 : x->call > y->call;
+	return compare_figures(x, y, x->sum.left, y->sum.left);
+}
+
+static int compare_rounded(const void *a, const void *b)
+{
+	const struct blamed_site *x = a, *y = b;
+	return compare_figures(x, y, x->sum.rounded, y->sum.rounded);
 }
 
 static void name_site(struct whatif *w, const struct blamed_site *site)
@@ -380,6 +400,25 @@ static void write_leavers(struct whatif *w, struct blamed_sites *sites, uint64_t
 	}
 	uint32_t all = shown;
 	while (all < sites->n && sites->items[all].sum.left)
+		all++;
+	answer_left_out(a, all - shown);
+}
+
+/* What a size class, or a pool, of its own would save a site. */
+static void write_rounding(struct whatif *w, struct blamed_sites *sites, uint64_t most)
+{
+	struct answer *const a = w->report->answer;
+	uint32_t shown = 0;
+	qsort(sites->items, sites->n, sizeof(*sites->items), compare_rounded);
+	answer_table(a, "rounding", "What size classes round up", COLUMNS(rounding_columns));
+	for (; shown < sites->n && shown < most && sites->items[shown].sum.rounded; shown++) {
+		answer_number(a, sites->items[shown].sum.rounded);
+		answer_number(a, sites->items[shown].sum.bytes);
+		answer_number(a, sites->items[shown].sum.blocks);
+		name_site(w, &sites->items[shown]);
+	}
+	uint32_t all = shown;
+	while (all < sites->n && sites->items[all].sum.rounded)
 		all++;
 	answer_left_out(a, all - shown);
 }
@@ -426,6 +465,7 @@ static void write_blame_facts(struct whatif *w, const struct blamed_sites *sites
 	answer_fact(a, "empty_bytes", "empty pages", ANSWER_BYTES, b->empty);
 	answer_fact(a, "overhead_bytes", "headers, rounding", ANSWER_BYTES,
 		    b->resident - b->live - b->holes - b->empty);
+	answer_fact(a, "rounded_bytes", "rounded up", ANSWER_BYTES, b->rounded);
 	answer_fact(a, "segregated_bytes", "if sites had own pages", ANSWER_BYTES, segregated(sites));
 }
 
@@ -456,6 +496,7 @@ static void write_blame_section(struct whatif *w, struct blamed_sites *sites)
 	if (sites->n && sites->items[0].sum.kept >= 1)
 		write_sentence(w, &sites->items[0]);
 	write_leavers(w, sites, most);
+	write_rounding(w, sites, most);
 	write_what_it_is(w);
 }
 
@@ -491,7 +532,8 @@ static void write_title(struct whatif *w)
 	snprintf(rest, sizeof(rest), "   %" PRIu32 " thread%s", threads, threads == 1 ? "" : "s");
 	const int room = WIDTH - (int)strlen(rest), n = command ? (int)strlen(command) : 0;
 	const bool fits = n <= room;
-	if (!command || asprintf(&title, "%.*s%s%s", fits ? n : room - 3, command, fits ? "" : "...", rest) < 0)
+	if (!command ||
+	    asprintf(&title, "%.*s%s%s", fits ? n : room - 3, command, fits ? "" : "...", rest) < 0)
 		w->report->no_memory = true;
 	else
 		answer_screen(w->report->answer, title, 0);

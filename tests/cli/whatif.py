@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""mswhatif: players make exactly the calls of a trace, what they measure is what real programs take, the blocks that keep
-pages are named, and what cannot be played is refused.
+"""mswhatif: players make exactly the calls of a trace, what they measure is what real programs take, the blocks that
+keep pages are named, and what cannot be played is refused.
 
   whatif.py --build DIR
 """
@@ -161,6 +161,8 @@ class Tests:
         assert keeper["page_bytes"] >= 2500 * 4096, keeper
         assert keeper["live_bytes"] == 2500 * 48 and near(blame["live_bytes"], 2500 * 48, 0, 8192), blame
         assert leaver["left_bytes"] > 0.9 * blame["hole_bytes"], blame
+        rounding = {row["function"]: row for row in blame["rounding"]}["cache_insert"]
+        assert rounding["rounded_bytes"] == 2500 * 8 and rounding["live_bytes"] == 2500 * 48, rounding
         assert 20 << 20 < blame["empty_bytes"] < 40 << 20, blame
         assert any(note.startswith("2,500 blocks of 48 bytes from cache_insert (fragments.c:")
                    for note in blame["notes"]), blame["notes"]

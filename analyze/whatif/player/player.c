@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ struct player {
 	struct player_area *area;
 	void **slots;
 	uint32_t *shadow; /* NULL: none */
+	uint32_t stops;
 	struct operators cpp;
 	uint64_t next_trim_ns;
 	uint64_t look_ticks; /* that a look at the clock takes */
@@ -56,13 +58,13 @@ static void *map(int fd, size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static bool map_area(struct player *p, int fd)
+static bool map_area(struct player *p, int fd, bool shadow)
 {
 	struct stat file;
 	if (fstat(fd, &file) < 0 || (size_t)file.st_size < sizeof(struct player_area))
 		return false;
 	p->area = map(fd, (size_t)file.st_size);
-	if (!p->area || (size_t)file.st_size < player_area_size(p->area->n_samples, p->area->n_slots))
+	if (!p->area || (size_t)file.st_size < player_area_size(p->area->n_samples, p->area->n_slots, shadow))
 		return false;
 	p->slots = (void **)((char *)p->area + player_slots_at(p->area->n_samples));
 	return true;
@@ -116,7 +118,7 @@ static bool set_up(struct player *p, int argc, char **argv)
 	if (argc < 3)
 		return false;
 	p->ring = map(atoi(argv[1]), sizeof(*p->ring));
-	if (!p->ring || !map_area(p, atoi(argv[2])) || (argc > 3 && !map_shadow(p, atoi(argv[3]))))
+	if (!p->ring || !map_area(p, atoi(argv[2]), argc > 3) || (argc > 3 && !map_shadow(p, atoi(argv[3]))))
 		return false;
 	find_operators(&p->cpp);
 	find_library(p->area);
@@ -293,11 +295,30 @@ static void play_sample(struct player *p, uint32_t number)
 	samples[number] = sample;
 }
 
+/* malloc_usable_size() may be of another library than malloc(); 0 then says that nothing is known. */
+static void find_usable(struct player *p)
+{
+	const uint32_t n = p->area->n_slots;
+	uint64_t *usable = (uint64_t *)((char *)p->area + player_usable_at(p->area->n_samples, n));
+	Dl_info info;
+	const bool same = dladdr((void *)malloc_usable_size, &info) && info.dli_fname &&
+			  strcmp(info.dli_fname, p->area->library) == 0;
+	for (uint32_t i = 0; i < n; i++)
+		usable[i] = same && p->slots[i] ? malloc_usable_size(p->slots[i]) : 0;
+}
+
 static void stop(struct player *p, uint64_t tail)
 {
+	if (p->shadow)
+		find_usable(p);
 	publish(p, tail);
-	while (__atomic_load_n(&p->area->go, __ATOMIC_ACQUIRE) == 0)
-		wait_while(&p->area->go, 0);
+	for (;;) {
+		const uint32_t go = __atomic_load_n(&p->area->go, __ATOMIC_ACQUIRE);
+		if (go > p->stops)
+			break;
+		wait_while(&p->area->go, go);
+	}
+	p->stops++;
 }
 
 static void play_other(struct player *p, const struct player_op *op, uint64_t tail)

@@ -30,7 +30,7 @@ enum player_code {
 	PLAY_THREAD_END, /* `slot`, which isn't the present one, makes no more calls */
 	PLAY_CLOCK,      /* `size` ns have passed since time 0 */
 	PLAY_SAMPLE,     /* to sample number `slot` */
-	PLAY_STOP,       /* waits until `go` is above 0 */
+	PLAY_STOP,       /* waits until `go` is above the number of stops before */
 	PLAY_END,
 };
 
@@ -96,9 +96,14 @@ static inline size_t player_slots_at(uint32_t n_samples)
 	return (player_samples_at() + n_samples * sizeof(struct player_sample) + 4095) & ~(size_t)4095;
 }
 
-static inline size_t player_area_size(uint32_t n_samples, uint32_t n_slots)
+static inline size_t player_usable_at(uint32_t n_samples, uint32_t n_slots)
 {
 	return player_slots_at(n_samples) + (size_t)n_slots * sizeof(uint64_t);
+}
+
+static inline size_t player_area_size(uint32_t n_samples, uint32_t n_slots, int shadow)
+{
+	return player_usable_at(n_samples, n_slots) + (shadow ? (size_t)n_slots * sizeof(uint64_t) : 0);
 }
 
 /* What the player's exit status says. */
