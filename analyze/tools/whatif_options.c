@@ -16,6 +16,7 @@ enum {
 	KEY_BLAME,
 	KEY_NO_BLAME,
 	KEY_LIMIT,
+	KEY_SVG,
 	KEY_TOP,
 	KEY_FORMAT,
 	KEY_SI,
@@ -46,6 +47,8 @@ static const struct argp_option options[] = {
 	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_OUTPUT },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "text, json, markdown or csv (text)", GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
+	{ "svg", KEY_SVG, "FILE", 0,
+	  "draw the address space of the first allocator over time; - is standard output", GROUP_OUTPUT },
 	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
 	{ "symbols", KEY_SYMBOLS, "DIR", 0,
@@ -162,6 +165,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case 'o':
 		command->report.output = value;
+		return 0;
+	case KEY_SVG:
+		command->svg = value;
 		return 0;
 	case KEY_SI:
 		command->report.query.si = true;

@@ -12,6 +12,7 @@ enum whatif_at { WHATIF_GAP, WHATIF_PEAK, WHATIF_END, WHATIF_TIME };
 struct whatif_command {
 	struct report_command report; /* what it shares with msreport: tool, rows, units, format, output */
 	const char *input;
+	const char *svg; /* file of a picture; NULL: none */
 	const char *
 		*allocators; /* [n_allocators] names with commas between them; none: all that are installed */
 	size_t n_allocators;

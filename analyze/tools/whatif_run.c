@@ -8,30 +8,14 @@
 #include <unistd.h>
 
 #include "install_paths.h"
-#include "progress.h"
-#include "replay.h"
 #include "report_print.h"
 #include "whatif_answer.h"
-
-/* One run of the command. */
-struct job {
-	const struct whatif_command *command;
-	const struct tool *tool;
-	const struct tool_trace *trace;
-	struct outline outline;
-	struct symbolizer *symbolizer;
-	struct call_sites *calls;
-	struct thread_vectors vectors;
-	struct setups setups;
-	struct runs runs;
-	struct players_plan plan;
-	char *program; /* of plan */
-};
+#include "whatif_picture.h"
 
 /* ---- What is played ---- */
 
 /* False after a message. */
-static bool check_result(const struct job *job, enum setups_result result, const char *option,
+static bool check_result(const struct whatif_job *job, enum setups_result result, const char *option,
 			 const char *value)
 {
 	static const char *const whys[] = {
@@ -48,7 +32,7 @@ static bool check_result(const struct job *job, enum setups_result result, const
 }
 
 /* Names with commas between them. */
-static bool add_allocators(struct job *job, const char *names)
+static bool add_allocators(struct whatif_job *job, const char *names)
 {
 	for (const char *at = names; *at; at += strspn(at, ",")) {
 		const size_t n = strcspn(at, ",");
@@ -64,7 +48,7 @@ static bool add_allocators(struct job *job, const char *names)
 }
 
 /* False after a message. */
-static bool choose_setups(struct job *job)
+static bool choose_setups(struct whatif_job *job)
 {
 	const struct whatif_command *c = job->command;
 	for (size_t i = 0; i < c->n_allocators; i++) {
@@ -103,7 +87,7 @@ static uint64_t usual_limit(void)
 }
 
 /* False after a message. */
-static bool make_plan(struct job *job)
+static bool make_plan(struct whatif_job *job)
 {
 	static const char *const places[] = { "whatif/player/msrec-player",
 					      "../" MSREC_LIBDIR "/msrec/msrec-player" };
@@ -125,57 +109,22 @@ static bool make_plan(struct job *job)
 
 /* ---- Playing ---- */
 
-/* With a reader of its own. What is damaged is known already. 0, or an enum mst_error. */
-static int stream_again(const struct job *job, struct op_stream *stream)
-{
-	struct observer *observers[] = { &stream->observer };
-	struct mst_reader *reader;
-	struct progress progress;
-	if (lseek(job->trace->fd, (off_t)job->trace->start, SEEK_SET) < 0)
-		return MST_ERR_IO;
-	int result = mst_reader_create(&reader, job->trace->fd);
-	if (result < 0)
-		return result;
-	progress_begin(&progress, job->tool->name, job->trace->fd, job->tool->verbosity < 0);
-	result = mst_reader_parallel(reader, tool_jobs(job->tool));
-	if (result == 0)
-		result = replay_run(reader, observers, 1, &progress);
-	progress_end(&progress);
-	mst_reader_destroy(reader);
-	return result < 0 ? result : 0;
-}
-
-static bool any_runs(const struct players *players)
-{
-	for (size_t i = 0; i < players->n; i++) {
-		if (players->items[i].end == PLAYER_RUNS)
-			return true;
-	}
-	return false;
-}
-
 /* Plays with some of the setups at a time. 0, or an enum mst_error. */
-static int play_batch(struct job *job, size_t first, size_t n)
+static int play_batch(struct whatif_job *job, size_t first, size_t n)
 {
 	struct player_setup setups[WHATIF_ABREAST];
 	struct players players;
 	struct op_stream stream;
 	for (size_t i = 0; i < n; i++) {
-		const struct setup *s = &job->setups.items[first + i];
-		setups[i] = (struct player_setup){
-			.preload = s->library,
-			.variables = (const char *const *)s->variables,
-			.n_variables = s->n_variables,
-			.trim_ns = s->trim_ns,
-		};
+		setups[i] = whatif_setup(&job->setups.items[first + i], false);
 	}
 	int error = players_start(&players, &job->plan, setups, n) < 0 ? MST_ERR_IO : 0;
 	if (!op_stream_init(&stream, &job->outline, &job->vectors, &players.sink, false))
 		error = MST_ERR_NOMEM;
 	if (!error)
-		error = stream_again(job, &stream);
+		error = whatif_stream(job, &stream);
 	/* All players may have died. */
-	if (error == MST_ERR_IO && players.items && !any_runs(&players))
+	if (error == MST_ERR_IO && players.items && !whatif_any_runs(&players))
 		error = 0;
 	if (!error)
 		players_wait(&players, true);
@@ -186,7 +135,7 @@ static int play_batch(struct job *job, size_t first, size_t n)
 	return error;
 }
 
-static int play_all(struct job *job)
+static int play_all(struct whatif_job *job)
 {
 	const size_t abreast = (size_t)job->command->abreast;
 	int error = runs_init(&job->runs, &job->setups) ? 0 : MST_ERR_NOMEM;
@@ -200,7 +149,7 @@ static int play_all(struct job *job)
 
 /* ---- Blame ---- */
 
-static void set_moment(const struct job *job, const struct run *run, struct op_stream *stream)
+static void set_moment(const struct whatif_job *job, const struct run *run, struct op_stream *stream)
 {
 	const struct runs *runs = &job->runs;
 	stream->stops = true;
@@ -220,16 +169,10 @@ static void set_moment(const struct job *job, const struct run *run, struct op_s
 }
 
 /* 0, or an enum mst_error. */
-static int blame_run(const struct job *job, const struct run *run, struct whatif *whatif, struct blame *blame)
+static int blame_run(const struct whatif_job *job, const struct run *run, struct whatif *whatif,
+		     struct blame *blame)
 {
-	const struct setup *s = run->setup;
-	const struct player_setup setup = {
-		.preload = s->library,
-		.variables = (const char *const *)s->variables,
-		.n_variables = s->n_variables,
-		.trim_ns = s->trim_ns,
-		.shadow = true,
-	};
+	const struct player_setup setup = whatif_setup(run->setup, true);
 	struct players players;
 	struct op_stream stream;
 	struct page_list before = { 0 };
@@ -242,10 +185,11 @@ static int blame_run(const struct job *job, const struct run *run, struct whatif
 	if (!error && !page_list_read(&before, players.items[0].pid))
 		error = MST_ERR_IO;
 	if (!error)
-		error = stream_again(job, &stream);
+		error = whatif_stream(job, &stream);
 	if (!error) {
 		players_wait(&players, false);
-		if (!any_runs(&players) || !blame_find(blame, &players.items[0], &before, &stream, kinds, n))
+		if (!whatif_any_runs(&players) ||
+		    !blame_find(blame, &players.items[0], &before, &stream, kinds, n))
 			error = MST_ERR_IO;
 	}
 	whatif->blamed = stream.now;
@@ -259,7 +203,7 @@ static int blame_run(const struct job *job, const struct run *run, struct whatif
 /* ---- The answer ---- */
 
 /* False after a message. */
-static bool write_answer(const struct job *job, struct report *r, struct whatif *whatif)
+static bool write_answer(const struct whatif_job *job, struct report *r, struct whatif *whatif)
 {
 	r->sites = sites_create(job->trace->reader, job->calls, &r->query->hidden);
 	if (r->sites)
@@ -275,7 +219,7 @@ static bool write_answer(const struct job *job, struct report *r, struct whatif 
 }
 
 /* Returns a tool_status. */
-static int answer(const struct job *job)
+static int answer(const struct whatif_job *job)
 {
 	const struct whatif_command *c = job->command;
 	const struct run *base = runs_base(&job->runs);
@@ -314,7 +258,7 @@ static int answer(const struct job *job)
 }
 
 /* What the names are looked up by, and what they say about threads. False after a message. */
-static bool find_names(struct job *job)
+static bool find_names(struct whatif_job *job)
 {
 	const struct tool *tool = job->tool;
 	job->symbolizer = symbolize_create(job->trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
@@ -326,7 +270,7 @@ static bool find_names(struct job *job)
 	return false;
 }
 
-static int play_and_answer(struct job *job, int looked)
+static int play_and_answer(struct whatif_job *job, int looked)
 {
 	if (!choose_setups(job))
 		return TOOL_USAGE;
@@ -338,6 +282,8 @@ static int play_and_answer(struct job *job, int looked)
 		return TOOL_NO_RESULT;
 	}
 	int status = answer(job);
+	if (tool_has_result(status) && job->command->svg && !whatif_draw(job, job->command->svg))
+		status = TOOL_NO_RESULT;
 	for (size_t i = 0; i < job->runs.n && status == TOOL_COMPLETE; i++) {
 		if (job->runs.items[i].end != PLAYER_ENDED)
 			status = TOOL_PARTIAL;
@@ -346,7 +292,7 @@ static int play_and_answer(struct job *job, int looked)
 }
 
 /* Whether the trace can be played; false after a message. */
-static bool check_trace(const struct job *job)
+static bool check_trace(const struct whatif_job *job)
 {
 	if (mst_reader_info(job->trace->reader)->sample_bytes) {
 		tool_error(
@@ -360,7 +306,7 @@ static bool check_trace(const struct job *job)
 
 int whatif_run(const struct whatif_command *command, const struct tool_trace *trace)
 {
-	struct job job = { .command = command, .tool = &command->report.tool, .trace = trace };
+	struct whatif_job job = { .command = command, .tool = &command->report.tool, .trace = trace };
 	struct observer *observers[] = { &job.outline.observer };
 	if (!check_trace(&job))
 		return TOOL_USAGE;

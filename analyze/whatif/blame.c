@@ -195,6 +195,10 @@ static void look_at_page(const struct view *v, bool known)
 	const uint64_t holes = find_holes(v, live > 0);
 	if (known && live + holes == 0)
 		return;
+	if (blame->page) {
+		const struct blame_page page = { v->begin / PAGE, (uint32_t)live, (uint32_t)holes };
+		blame->page(blame->context, &page);
+	}
 	blame->resident += PAGE;
 	blame->live += live;
 	if (live == 0) {
@@ -246,8 +250,8 @@ bool blame_find(struct blame *blame, const struct player_process *player, const 
 	const size_t size = ((size_t)1 << SHADOW_BITS) / SHADOW_GRAIN * sizeof(uint32_t);
 	struct page_list pages = { 0 };
 	struct blocks blocks = { 0 };
-	*blame = (struct blame){ .kinds = calloc(n_kinds + (size_t)1, sizeof(*blame->kinds)),
-				 .n_kinds = n_kinds };
+	blame->kinds = calloc(n_kinds + (size_t)1, sizeof(*blame->kinds));
+	blame->n_kinds = n_kinds;
 	const uint32_t *shadow =
 		mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, player->shadow_fd, 0);
 	const bool fine = blame->kinds && shadow != MAP_FAILED && page_list_read(&pages, player->pid) &&

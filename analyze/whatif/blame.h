@@ -20,7 +20,16 @@ struct blamed {
 	uint64_t left;    /* bytes of holes on kept pages that blocks of the kind left */
 };
 
+/* A resident page that is the allocator's. */
+struct blame_page {
+	uint64_t number; /* address / 4096 */
+	uint32_t live, holes;
+};
+
 struct blame {
+	/* Optional, set by the caller: called with each page, in ascending order. */
+	void (*page)(void *context, const struct blame_page *page);
+	void *context;
 	struct blamed *kinds; /* [n_kinds] */
 	uint32_t n_kinds;
 	uint64_t resident, live; /* bytes; of live ones, those that are resident */
@@ -41,7 +50,7 @@ struct page_list {
 bool page_list_read(struct page_list *pages, pid_t pid);
 void page_list_finish(struct page_list *pages);
 
-/* False: no memory, or /proc cannot be read: see errno. Zero-initialised blame may be finished. */
+/* False: no memory, or /proc cannot be read: see errno. Zero-initialise; blame_finish() must follow. */
 bool blame_find(struct blame *blame, const struct player_process *player, const struct page_list *before,
 		const struct op_stream *stream, const struct mst_kind *kinds, uint32_t n_kinds);
 void blame_finish(struct blame *blame);

@@ -181,7 +181,9 @@ static int put_sample(struct op_stream *s, uint64_t record)
 	if (s->n_moments == sizeof(s->moments) / sizeof(*s->moments))
 		return 0;
 	s->moments[s->n_moments] = s->now;
-	return put_simple(s, PLAY_SAMPLE, s->n_moments++, 0);
+	const int error = put_simple(s, PLAY_SAMPLE, s->n_moments++, 0);
+	const bool stops = s->stop_every && !s->stopped && s->n_moments % s->stop_every == 0;
+	return error || !stops ? error : put_simple(s, PLAY_STOP, 0, 0);
 }
 
 /* Behind a record. */

@@ -39,7 +39,8 @@ struct op_stream {
 	bool stops;    /* behind record `until` or the time `until_ns`, in place of the end */
 	uint64_t until, until_ns;
 	bool stopped;
-	uint32_t thread; /* whose calls the players make */
+	uint32_t stop_every; /* a PLAY_STOP behind each so many samples; 0: none */
+	uint32_t thread;     /* whose calls the players make */
 	struct thread_ends ends;
 	uint32_t *owners; /* [slots] kind of each live block; NULL: they aren't wanted */
 };

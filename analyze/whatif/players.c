@@ -300,6 +300,15 @@ void players_wait(struct players *players, bool ended)
 	}
 }
 
+void players_go(struct players *players)
+{
+	for (size_t i = 0; i < players->n; i++) {
+		uint32_t *const go = &players->items[i].area->go;
+		__atomic_add_fetch(go, 1, __ATOMIC_RELEASE);
+		syscall(SYS_futex, go, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	}
+}
+
 static void finish_one(struct player_process *p)
 {
 	if (p->pid > 0) {

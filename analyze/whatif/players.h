@@ -70,6 +70,9 @@ void players_flush(struct players *players);
 /* Waits until all players that run have made all operations; those that get PLAY_END have ended then. */
 void players_wait(struct players *players, bool ended);
 
+/* Players that wait at a PLAY_STOP go on. */
+void players_go(struct players *players);
+
 /* Kills what still runs, and gives everything back. */
 void players_finish(struct players *players);
 

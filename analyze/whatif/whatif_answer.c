@@ -452,6 +452,12 @@ static uint64_t segregated(const struct blamed_sites *sites)
 	return bytes;
 }
 
+/* Nothing is for data alone. */
+static void write_bytes(struct answer *a, const char *key, const char *title, uint64_t bytes)
+{
+	answer_fact(a, key, bytes ? title : NULL, ANSWER_BYTES, bytes);
+}
+
 static void write_blame_facts(struct whatif *w, const struct blamed_sites *sites)
 {
 	struct answer *const a = w->report->answer;
@@ -459,14 +465,13 @@ static void write_blame_facts(struct whatif *w, const struct blamed_sites *sites
 	answer_fact_text(a, "allocator", NULL, w->blamed_run->setup->name);
 	answer_fact_text(a, "settings", NULL, w->blamed_run->setup->settings);
 	answer_fact(a, "time_ns", "at", ANSWER_NS, w->blamed.ns);
-	answer_fact(a, "resident_bytes", "resident", ANSWER_BYTES, b->resident);
-	answer_fact(a, "live_bytes", "of it live", ANSWER_BYTES, b->live);
-	answer_fact(a, "hole_bytes", "holes beside live", ANSWER_BYTES, b->holes);
-	answer_fact(a, "empty_bytes", "empty pages", ANSWER_BYTES, b->empty);
-	answer_fact(a, "overhead_bytes", "headers, rounding", ANSWER_BYTES,
-		    b->resident - b->live - b->holes - b->empty);
-	answer_fact(a, "rounded_bytes", "rounded up", ANSWER_BYTES, b->rounded);
-	answer_fact(a, "segregated_bytes", "if sites had own pages", ANSWER_BYTES, segregated(sites));
+	write_bytes(a, "resident_bytes", "resident", b->resident);
+	write_bytes(a, "live_bytes", "of it live", b->live);
+	write_bytes(a, "hole_bytes", "holes beside live", b->holes);
+	write_bytes(a, "empty_bytes", "empty pages", b->empty);
+	write_bytes(a, "overhead_bytes", "headers, rounding", b->resident - b->live - b->holes - b->empty);
+	write_bytes(a, "rounded_bytes", "rounded up", b->rounded);
+	write_bytes(a, "segregated_bytes", "if sites had own pages", segregated(sites));
 }
 
 static void write_what_it_is(struct whatif *w)

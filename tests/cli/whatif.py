@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import compiler, run_methods    # noqa: E402
@@ -212,6 +213,27 @@ class Tests:
         self.run("-q", "--no-blame", "--format=json", "-o", out, trace)
         with open(out, encoding="utf-8") as f:
             assert json.load(f)["sections"]["whatif"]["runs"]
+
+    def test_picture(self):
+        """Of 8 MiB that come and go in eight arenas: so many ranges, and colours of what is live and what is empty."""
+        trace = self.record("picture.zst", self.fragments, "arenas")
+        evil = os.path.join(self.folder, "a<b>&'.zst")
+        os.rename(trace, evil)
+        picture = os.path.join(self.folder, "picture.svg")
+        self.run("-q", "--no-blame", "--allocator=glibc", f"--svg={picture}", evil)
+        root = xml.etree.ElementTree.parse(picture).getroot()
+        space = "{http://www.w3.org/2000/svg}"
+        texts = [text.text for text in root.iter(space + "text")]
+        assert any(text.endswith("a<b>&'.zst: glibc") for text in texts), texts
+        assert sum(1 for _ in root.iter(space + "line")) >= 8
+        colours = [rect.get("fill") for rect in root.iter(space + "rect")][5:]
+        blue = sum(int(c[5:], 16) > 150 > int(c[1:3], 16) for c in colours)
+        red = sum(int(c[1:3], 16) > 130 > int(c[5:], 16) for c in colours)
+        assert blue > 50 and red > 50, (blue, red, len(colours))
+        last = max(float(rect.get("x")) for rect in root.iter(space + "rect") if rect.get("x"))
+        assert last > 900, last
+        done = self.run("-q", "--no-blame", "--allocator=glibc", "--svg=-", "-o", os.devnull, evil)
+        assert done.stdout.startswith("<svg ") and done.stdout.endswith("</svg>\n")
 
     def test_runs_repeat(self):
         """Addresses, order and clock are the same in each run, so the memory is, too."""
