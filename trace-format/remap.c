@@ -21,6 +21,8 @@ struct mst_remap {
 	const struct mst_writer *before;
 	struct mst_writer *to;
 	bool strip_paths;
+	mst_rename *rename; /* NULL: names stay */
+	void *context;
 	struct ids threads, modules, frames, stacks;
 	struct ids origins; /* the first old frame by new ones */
 	struct ids path;    /* find_path()'s */
@@ -69,6 +71,22 @@ int mst_remap_between(struct mst_remap **remap, const struct mst_writer *from, s
 	return err;
 }
 
+void mst_remap_rename(struct mst_remap *t, mst_rename *rename, void *context)
+{
+	t->rename = rename;
+	t->context = context;
+	t->strip_paths = true;
+}
+
+/* *text as the new trace has it; NULL stays. */
+static int rename_text(const struct mst_remap *t, enum mst_text what, const char *module, const char **text)
+{
+	if (!t->rename || !*text)
+		return 0;
+	*text = t->rename(t->context, what, *text, module);
+	return *text ? 0 : MST_ERR_NOMEM;
+}
+
 void mst_remap_destroy(struct mst_remap *t)
 {
 	if (!t)
@@ -87,9 +105,12 @@ void mst_remap_destroy(struct mst_remap *t)
 
 static int copy_thread_name(struct mst_remap *t, const struct mst_thread_name *name)
 {
-	const int err = mst_writer_thread_name(t->to, t->threads.items[name->thread],
-					       name->time << mst_reader_time_shift(t->from), name->name);
+	const char *text = name->name;
+	int err = rename_text(t, MST_TEXT_THREAD, NULL, &text);
 
+	if (!err)
+		err = mst_writer_thread_name(t->to, t->threads.items[name->thread],
+					     name->time << mst_reader_time_shift(t->from), text);
 	return err == MST_ERR_LIMIT ? 0 : err;
 }
 
@@ -162,9 +183,13 @@ static int remap_module(struct mst_remap *t, uint32_t old, uint32_t *id)
 	assert(old < n);
 	if (!reserve(&t->modules, n))
 		return MST_ERR_NOMEM;
-	if (slash)
+	if (slash && !t->rename)
 		module.path = slash + 1;
+	if (t->rename)
+		module.build_id_size = 0;
 	if (t->modules.items[old] == MST_NONE)
+		err = rename_text(t, MST_TEXT_MODULE, NULL, &module.path);
+	if (!err && t->modules.items[old] == MST_NONE)
 		err = mst_writer_module(t->to, &module, &t->modules.items[old]);
 	*id = t->modules.items[old];
 	return err;
@@ -244,18 +269,38 @@ int mst_remap_stack(struct mst_remap *t, uint32_t stack, uint32_t *id)
 	return 0;
 }
 
+/* The path of the module that a frame is in; NULL: none. */
+static const char *module_of(const struct mst_remap *t, uint32_t frame)
+{
+	uint32_t n;
+	const uint32_t module = mst_reader_frames(t->from, &n)[frame].module;
+
+	return module == MST_NONE ? NULL : mst_reader_modules(t->from, &n)[module].path;
+}
+
+static int remap_name(struct mst_remap *t, const char *module, struct mst_name *name)
+{
+	int err = rename_text(t, MST_TEXT_FUNCTION, module, &name->function);
+
+	if (t->strip_paths)
+		name->directory = NULL;
+	if (!err)
+		err = rename_text(t, MST_TEXT_FUNCTION, module, &name->full);
+	return err ? err : rename_text(t, MST_TEXT_FILE, module, &name->file);
+}
+
 static int remap_names_of(struct mst_remap *t, uint32_t old, uint32_t id)
 {
 	struct mst_name names[MST_MAX_NAMES];
 	const uint32_t n = mst_reader_names(t->from, old);
+	int err = 0;
 
 	assert(n <= MST_MAX_NAMES);
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n && !err; i++) {
 		names[i] = mst_reader_name(t->from, old, i);
-		if (t->strip_paths)
-			names[i].directory = NULL;
+		err = remap_name(t, module_of(t, old), &names[i]);
 	}
-	return n ? mst_writer_names(t->to, id, names, n) : 0;
+	return n && !err ? mst_writer_names(t->to, id, names, n) : err;
 }
 
 int mst_remap_unloaded(struct mst_remap *t)
@@ -271,6 +316,8 @@ int mst_remap_unloaded(struct mst_remap *t)
 		    t->modules.items[module.order] == MST_NONE)
 			continue;
 		module.order = t->modules.items[module.order];
+		if ((err = rename_text(t, MST_TEXT_MODULE, NULL, &module.path)))
+			break;
 		err = mst_writer_module(t->to, &module, &id);
 	}
 	return err;

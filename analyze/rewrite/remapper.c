@@ -14,7 +14,11 @@ const char *const remapper_parts[] = { "identity", "time",   "threads",  "instru
 int remapper_begin(struct remapper *remapper, bool strip_paths)
 {
 	remapper->unknown_thread = MST_NONE;
-	return mst_remap_create(&remapper->remap, remapper->reader, remapper->writer, strip_paths);
+	const int err = mst_remap_create(&remapper->remap, remapper->reader, remapper->writer, strip_paths);
+
+	if (!err && remapper->anonymizer)
+		mst_remap_rename(remapper->remap, anonymizer_rename, remapper->anonymizer);
+	return err;
 }
 
 void remapper_finish(struct remapper *remapper)
@@ -119,18 +123,21 @@ int remapper_at_unknown(struct remapper *remapper, uint64_t ns)
 int remapper_mark(struct remapper *remapper, const struct mst_mark *mark)
 {
 	const uint64_t ns = mark->time << mst_reader_time_shift(remapper->reader);
+	const char *name = mark->name;
 	uint32_t id = MST_NONE;
 	int err = 0;
 
 	if (remapper_drops(remapper, REMAPPER_MARKS))
 		return 0;
+	if (remapper->anonymizer && !(name = anonymizer_name(remapper->anonymizer, 'k', name)))
+		return MST_ERR_NOMEM;
 	if (mark->thread != MST_NONE)
 		err = remapper_drops(remapper, REMAPPER_THREADS)
 			      ? find_unknown_thread(remapper, &id)
 			      : mst_remap_thread(remapper->remap, mark->thread, &id);
 	return err ? err
 		   : mst_writer_mark(remapper->writer, remapper_drops(remapper, REMAPPER_TIME) ? 0 : ns, id,
-				     mark->name);
+				     name);
 }
 
 /* ---- blocks ---- */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "anonymizer.h"
 #include "index_map.h"
 #include "mst_writer.h"
 
@@ -37,18 +38,19 @@ struct remapper {
 	const struct mst_reader *reader; /* of the old trace */
 	struct mst_writer *writer;       /* of the new one */
 	struct mst_remap *remap;
-	unsigned drop;                /* enum remapper_part, several */
-	bool has_identity;            /* the old trace records which block each free gives back */
-	bool keeps_ordinals;          /* even if the new one doesn't */
-	uint64_t null_frees_before;   /* null frees of the old trace that the new one leaves out */
-	const struct mst_kind *kinds; /* of the old trace, by the present chunk */
-	uint32_t *ids;                /* of these in the new one; MST_NONE: not written yet */
+	struct anonymizer *anonymizer; /* of names; the caller's; NULL: they stay */
+	unsigned drop;                 /* enum remapper_part, several */
+	bool has_identity;             /* the old trace records which block each free gives back */
+	bool keeps_ordinals;           /* even if the new one doesn't */
+	uint64_t null_frees_before;    /* null frees of the old trace that the new one leaves out */
+	const struct mst_kind *kinds;  /* of the old trace, by the present chunk */
+	uint32_t *ids;                 /* of these in the new one; MST_NONE: not written yet */
 	uint32_t n_ids;
 	uint32_t unknown_thread;   /* a thread without a tid; MST_NONE: not written yet */
 	struct index_map ordinals; /* in the new trace, of live blocks by their old indices */
 };
 
-/* The caller has set `reader`, `writer`, `drop` and `has_identity`, and zeroed the rest. */
+/* The caller has set `reader`, `writer`, `drop`, `has_identity` and `anonymizer`, and zeroed the rest. */
 int remapper_begin(struct remapper *remapper, bool strip_paths);
 void remapper_finish(struct remapper *remapper); /* its writer, too */
 

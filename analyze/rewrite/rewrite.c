@@ -497,6 +497,20 @@ static void edit_info(const struct rewrite *w, struct mst_file_info *info)
 		info->argc = 1;
 }
 
+/* The program's name alone is left, as a hash; the date is gone. */
+static int anonymize_info(const struct rewrite *w, struct mst_file_info *info)
+{
+	struct anonymizer *const a = w->options.anonymizer;
+
+	info->cwd = "";
+	info->start_ns = 0;
+	info->argc = info->argc > 1 ? 1 : info->argc;
+	info->exe = anonymizer_name(a, 'm', last_part(info->exe));
+	if (info->argc)
+		((const char **)info->argv)[0] = info->exe;
+	return info->exe ? 0 : MST_ERR_NOMEM;
+}
+
 static int start_writer(struct rewrite *w, int fd)
 {
 	const struct mst_writer_options options = {
@@ -516,7 +530,9 @@ static int start_writer(struct rewrite *w, int fd)
 		argv[i] = i == 0 && w->options.strip_paths ? last_part(info.argv[i]) : info.argv[i];
 	info.argv = argv;
 	edit_info(w, &info);
-	err = mst_writer_create(&w->remapper.writer, fd, &info, &options);
+	err = w->options.anonymizer ? anonymize_info(w, &info) : 0;
+	if (!err)
+		err = mst_writer_create(&w->remapper.writer, fd, &info, &options);
 	free(argv);
 	return err;
 }
@@ -553,6 +569,7 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	if (drops(w, REMAPPER_THREADS) && !info->exact)
 		w->remapper.drop |= REMAPPER_STACKS;
 	w->remapper.has_identity = has_identity;
+	w->remapper.anonymizer = options->anonymizer;
 	w->remapper.keeps_ordinals = options->filter && options->filter->by_block;
 	cut_state_begin(&w->cut_state, &w->remapper);
 	w->cut_state.filter = options->filter;

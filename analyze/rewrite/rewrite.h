@@ -24,7 +24,9 @@ struct rewrite_options {
 	int level;            /* of zstd; 0: as msrec's, with chunks of its size; else with large chunks */
 	unsigned drop;        /* enum remapper_part, several */
 	bool no_args;         /* of the command line, only the program's name */
-	bool strip_paths;     /* of files only the last part of their names */
+	struct anonymizer
+		*anonymizer; /* names become hashes, arguments, paths and build ids go; NULL: they stay */
+	bool strip_paths;    /* of files only the last part of their names */
 	struct block_filter *filter; /* only blocks that pass; NULL: all */
 	bool temporary;              /* of a file that is not kept: packed fast, and always with an end */
 	bool left_out;               /* with calls whose blocks don't pass as left_out.h has them */

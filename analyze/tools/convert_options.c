@@ -19,6 +19,7 @@ enum {
 	KEY_DROP,
 	KEY_NO_ARGS,
 	KEY_STRIP_PATHS,
+	KEY_ANONYMIZE,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +43,10 @@ static const struct argp_option options[] = {
 	{ "no-args", KEY_NO_ARGS, NULL, 0, "write a trace without the program's arguments",
 	  TOOL_GROUP_OUTPUT },
 	{ "strip-paths", KEY_STRIP_PATHS, NULL, 0, "write a trace in which files have no directories",
+	  TOOL_GROUP_OUTPUT },
+	{ "anonymize", KEY_ANONYMIZE, "KEY", OPTION_ARG_OPTIONAL,
+	  "write a trace of the same calls whose names are hashes, without arguments, paths and build ids (the same "
+	  "hashes in all traces with one KEY)",
 	  TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
 	{ "value", KEY_VALUE, "VALUE", 0,
@@ -178,6 +183,11 @@ static error_t parse_rewrite(struct convert_command *command, struct argp_state 
 	case KEY_NO_ARGS:
 		command->trace_option = "--no-args";
 		command->rewrite.no_args = true;
+		return 0;
+	case KEY_ANONYMIZE:
+		command->trace_option = "--anonymize";
+		command->anonymize = true;
+		command->anonymize_key = value;
 		return 0;
 	case KEY_STRIP_PATHS:
 		command->trace_option = "--strip-paths";

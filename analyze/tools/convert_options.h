@@ -20,6 +20,8 @@ struct convert_command {
 	const struct importer *from; /* NULL: the input is a trace */
 	uint64_t tick_rate;
 	bool embed_symbols;
+	bool anonymize;
+	const char *anonymize_key; /* NULL: a random one */
 	struct rewrite_options rewrite;
 	bool from_fork;
 	const char *trace_option; /* the last given option that only works on a trace written to a trace */

@@ -390,7 +390,8 @@ static int run_trace_to_trace(struct convert_command *command)
 	struct trace_to_trace job = {
 		.input = command->input,
 		.output = command->output,
-		.embed_symbols = command->embed_symbols,
+		/* Without build ids there is no other way to a name. */
+		.embed_symbols = command->embed_symbols || command->anonymize,
 		.rewrites = !asked || rewrites,
 		.from_fork = command->from_fork,
 		.options = command->rewrite,
@@ -402,7 +403,13 @@ static int run_trace_to_trace(struct convert_command *command)
 	/* Trace to trace without any other option asks for better compression. */
 	if (!asked)
 		job.options.level = LEVEL_BEST;
-	return trace_to_trace_run(&command->tool, &job);
+	if (command->anonymize && !(job.options.anonymizer = anonymizer_create(command->anonymize_key))) {
+		tool_error(&command->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	const int status = trace_to_trace_run(&command->tool, &job);
+	anonymizer_destroy(job.options.anonymizer);
+	return status;
 }
 
 /* False after a message: an option has no effect on a trace, or the range of time is empty. */

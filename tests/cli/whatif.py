@@ -9,6 +9,7 @@ keep pages are named, and what cannot be played is refused.
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -241,6 +242,40 @@ class Tests:
         first, second = (self.ask(trace, "--no-blame", "--allocator=glibc,jemalloc")["whatif"] for _ in range(2))
         for a, b in zip(first["runs"], second["runs"]):
             assert near(a["end_resident_bytes"], b["end_resident_bytes"], 0.02, 64 << 10), (a, b)
+
+    # ---- Workloads for others ----
+
+    def test_anonymized(self):
+        """Nothing of names is left, and it plays the same."""
+        trace = self.record("secret.zst", self.fragments, "arenas", "geheim-1", options=["--mark=1ms:geheim-2"])
+
+        def anonymize(name, *words):
+            path = os.path.join(self.folder, name)
+            subprocess.run([self.msconvert, "-q", "--to=trace", *words, "-o", path, trace], check=True)
+            text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True).stdout
+            with open(path, "rb") as f:
+                return path, text, f.read()
+        names = [b"geheim", b"fragments", b"arenas", b"work", b"/build", b"/tmp", b"libmsrec", os.getcwd().encode()]
+        plain = anonymize("plain.zst", "--embed-symbols")[1]
+        assert all(name in plain for name in names[:4]), [name for name in names if name not in plain]
+        first, text, _ = anonymize("first.zst", "--anonymize")
+        assert not [name for name in names if name in text], [name for name in names if name in text]
+        build_id = subprocess.run(["eu-readelf", "-n", self.fragments], capture_output=True, text=True,
+                                  check=True).stdout.split("Build ID: ")[1].split()[0]
+        assert bytes.fromhex(build_id) in plain and bytes.fromhex(build_id) not in text
+        assert b"_dl_allocate_tls" in text and b"libc.so.6" in text
+        # The same key gives the same names.
+        assert anonymize("first.zst", "--anonymize")[2] != anonymize("again.zst", "--anonymize")[2]
+        assert anonymize("a.zst", "--anonymize=k")[2] == anonymize("b.zst", "--anonymize=k")[2]
+        for words in (["--blame", "--allocator=glibc"],):
+            before, after = self.ask(trace, *words), self.ask(first, *words)
+            assert before["whatif"]["live_peak_bytes"] == after["whatif"]["live_peak_bytes"]
+            a, b = before["whatif"]["runs"][0], after["whatif"]["runs"][0]
+            assert near(a["end_resident_bytes"], b["end_resident_bytes"], 0.02, 64 << 10), (a, b)
+            assert a["end_resident_bytes"] > 60 << 20
+            keeper, hidden = before["blame"]["leavers"][0], after["blame"]["leavers"][0]
+            assert keeper["function"] == "work" and hidden["line"] == keeper["line"], (keeper, hidden)
+            assert re.fullmatch("f[0-9a-f]{13}", hidden["function"]), hidden
 
     # ---- Traces of all sorts ----
 

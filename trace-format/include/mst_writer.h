@@ -250,6 +250,17 @@ void mst_remap_destroy(struct mst_remap *remap); /* NULL is allowed */
 /* From a writer instead of a reader: only frames and stacks can be asked for. */
 int mst_remap_between(struct mst_remap **remap, const struct mst_writer *from, struct mst_writer *to);
 
+/* What a text is the name of. */
+enum mst_text { MST_TEXT_MODULE, MST_TEXT_FUNCTION, MST_TEXT_FILE, MST_TEXT_THREAD };
+
+/*
+ * Before anything is asked for: names of modules, functions, source files and threads become what `rename` makes of
+ * them; directories and build ids are left out. `module` is the path of the module that a function or file is of, NULL:
+ * none. What `rename` returns must stay until mst_remap_destroy(); NULL: no memory.
+ */
+typedef const char *mst_rename(void *context, enum mst_text what, const char *text, const char *module);
+void mst_remap_rename(struct mst_remap *remap, mst_rename *rename, void *context);
+
 /*
  * The writer's *id of the reader's thread, frame or stack. A thread gets its names, too, those that are read later by
  * mst_remap_thread_names().

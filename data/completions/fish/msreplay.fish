@@ -68,6 +68,7 @@ complete -c msconvert -s z -l level -x -a '(seq 19)' -d 'Write a trace, compress
 complete -c msconvert -l drop -x -a "(__fish_append , $parts)" -d 'Write a trace without these'
 complete -c msconvert -l no-args -d 'Write a trace without arguments'
 complete -c msconvert -l strip-paths -d 'Write a trace in which files have no directories'
+complete -c msconvert -l anonymize -d 'Names become hashes'
 complete -c msconvert -l value -x -a 'inuse_bytes inuse_objects alloc_bytes alloc_objects' -d 'What a profile shows'
 complete -c msconvert -l diff-base -r -F -d 'What changed from an older recording'
 complete -c msconvert -l until -x -d 'Leave out what happened later'
