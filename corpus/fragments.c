@@ -92,5 +92,5 @@ int main(int argc, char **argv)
 	else
 		pins();
 	print_resident();
-	_Exit(0);
+	return 0;
 }

@@ -223,6 +223,18 @@ static int stop(struct op_stream *s)
 	return error ? error : put_simple(s, PLAY_STOP, 0, 0);
 }
 
+/* Behind the last call. */
+static int end(struct op_stream *s)
+{
+	if (s->stopped)
+		return 0;
+	if (s->stops)
+		return stop(s);
+	s->stopped = true;
+	const int error = put_sample(s, s->outline->records);
+	return error ? error : put_simple(s, PLAY_END, 0, 0);
+}
+
 static int stream_chunk(struct observer *observer, const struct mst_reader *reader,
 			const struct mst_chunk *chunk)
 {
@@ -236,6 +248,8 @@ static int stream_chunk(struct observer *observer, const struct mst_reader *read
 		return MST_ERR_NOMEM;
 	while (!s->stopped && mst_cursor_next(&cursor, &e)) {
 		const uint64_t record = chunk->first_record + cursor.record - 1;
+		if (record >= s->outline->records)
+			return end(s);
 		if (s->stops && (record > s->until || e.time << shift > s->until_ns))
 			return stop(s);
 		const int error = put_all_of(s, kinds, &e, record, e.time << shift);
@@ -252,14 +266,8 @@ static bool is_stopped(const struct observer *observer)
 
 static int stream_end(struct observer *observer, const struct mst_reader *reader)
 {
-	struct op_stream *const s = (struct op_stream *)observer;
 	(void)reader;
-	if (s->stopped)
-		return 0;
-	if (s->stops)
-		return stop(s);
-	const int error = put_sample(s, s->outline->records);
-	return error ? error : put_simple(s, PLAY_END, 0, 0);
+	return end((struct op_stream *)observer);
 }
 
 static const struct observer_impl impl = {

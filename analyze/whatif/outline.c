@@ -68,7 +68,13 @@ static int outline_chunk(struct observer *observer, const struct mst_reader *rea
 	if (n && !array_reserve_zeroed(&o->threads, n - 1, &o->room_threads, sizeof(*o->threads)))
 		return MST_ERR_NOMEM;
 	o->n_threads = n;
-	while (mst_cursor_next(&cursor, &e)) {
+	while (!o->ended && mst_cursor_next(&cursor, &e)) {
+		if (e.type == MST_EVENT_CALL && kinds[e.kind].op == MST_OP_EXIT && !chunk->initial) {
+			o->ended = true;
+			o->records = chunk->first_record + cursor.record - 1;
+			o->end_ns = e.time << shift;
+			return 0;
+		}
 		see(o, kinds, &e);
 		if (e.type != MST_EVENT_CALL && !chunk->initial)
 			note_thread(o, reader, e.thread, chunk->first_record + cursor.record - 1);
@@ -79,8 +85,10 @@ static int outline_chunk(struct observer *observer, const struct mst_reader *rea
 		o->peak_record = chunk->first_record + cursor.record - 1;
 		o->peak_ns = e.time << shift;
 	}
-	o->records = chunk->first_record + chunk->n_records;
-	o->end_ns = chunk->last_time << shift;
+	if (!o->ended) {
+		o->records = chunk->first_record + chunk->n_records;
+		o->end_ns = chunk->last_time << shift;
+	}
 	return 0;
 }
 

@@ -14,10 +14,11 @@ struct outline_thread {
 /* Zero-initialise, then outline_init(). */
 struct outline {
 	struct observer observer;
-	uint64_t records;     /* all */
+	uint64_t records; /* up to the end: the last one, or the one before the exit handlers are done */
+	bool ended; /* the latter: what follows is clean-up, which only recorders ask the C library for */
 	uint64_t peak_record; /* up to and with this one, most bytes are live */
 	uint64_t peak_bytes, peak_blocks, peak_ns;
-	uint64_t end_bytes, end_blocks, end_ns;
+	uint64_t end_bytes, end_blocks, end_ns; /* at the end */
 	uint64_t allocations;
 	uint64_t custom;       /* blocks that the program's own allocator gave out */
 	uint64_t unknown;      /* frees of blocks that the trace doesn't know */

@@ -77,6 +77,7 @@ void runs_note(struct runs *runs, size_t run, const struct player_process *playe
 	r->failed = last->failed;
 	r->call_ns = ns_of(area, last->call_ticks);
 	r->touch_ns = ns_of(area, last->touch_ticks);
+	r->cpu_ns = area->cpu_ns;
 	r->threads_failed = area->threads_failed;
 }
 

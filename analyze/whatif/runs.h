@@ -13,6 +13,7 @@ struct run {
 	uint64_t peak, at_live_peak, at_end;          /* resident bytes */
 	uint64_t most_mapped, faults, calls, failed;
 	uint64_t call_ns, touch_ns; /* in the allocator; in the first touches of large blocks */
+	uint64_t cpu_ns;            /* of the player, all */
 	uint32_t threads_failed;
 	bool best; /* no other run has a lower peak in as little time, or takes less time for as low a peak */
 };

@@ -26,6 +26,7 @@ static const struct answer_column run_columns[] = {
 	{ "mapped_bytes", "mapped", ANSWER_BYTES, ANSWER_DATA },
 	{ "minor_faults", "faults", ANSWER_COUNT, ANSWER_DATA },
 	{ "touch_ns", "touching", ANSWER_NS, ANSWER_DATA },
+	{ "cpu_ns", "player", ANSWER_NS, ANSWER_DATA },
 	{ "calls", "calls", ANSWER_COUNT, ANSWER_DATA },
 	{ "failed_calls", "failed", ANSWER_COUNT, ANSWER_DATA },
 	{ "error", "", ANSWER_TEXT, ANSWER_DATA },
@@ -91,7 +92,7 @@ static void write_run(struct answer *a, const struct run *r)
 	answer_text(a, r->setup->name);
 	answer_text(a, failure ? failure : r->setup->settings);
 	if (failure) {
-		for (int i = 0; i < 10; i++)
+		for (int i = 0; i < 11; i++)
 			answer_nothing(a);
 		answer_text(a, failure);
 		return;
@@ -104,6 +105,7 @@ static void write_run(struct answer *a, const struct run *r)
 	answer_number(a, r->most_mapped);
 	answer_number(a, r->faults);
 	answer_number(a, r->touch_ns);
+	answer_number(a, r->cpu_ns);
 	answer_number(a, r->calls);
 	answer_number(a, r->failed);
 	answer_nothing(a);

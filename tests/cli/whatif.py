@@ -81,13 +81,16 @@ class Tests:
         return csv.DictReader(done.stdout.splitlines())
 
     def calls(self, trace, player=False):
-        """(thread, function, size, block, block before) of each call that gave or took a block; without what a player
-        does for itself. Threads and blocks are numbers in the order in which they come."""
+        """(thread, function, size, block, block before) of each call that gave or took a block, up to the end of the
+        exit handlers; without what a player does for itself. Threads and blocks are numbers in the order in which they
+        come."""
         own, gone, threads, blocks, calls = set(), set(), {}, {}, []
         if player:
             own = {row["stack"] for row in self.convert(trace, "csv-stacks")
                    if ";play_one" not in row["path"] or "threads_become" in row["path"]}
         for row in self.convert(trace, "csv"):
+            if not player and row["operation"] == "exit":
+                break
             if row["type"] not in ("alloc", "free", "resize"):
                 continue
             if row["type"] == "alloc" and row["stack"] in own:

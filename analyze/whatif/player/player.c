@@ -407,8 +407,10 @@ int main(int argc, char **argv)
 	p->area->base_faults = base.faults;
 	p->area->begin_ns = trace_clock_real();
 	p->area->begin_ticks = __rdtsc();
+	const uint64_t cpu_ns = trace_clock_cpu();
 	p->area->ready = 1;
 	play(p);
+	p->area->cpu_ns = trace_clock_cpu() - cpu_ns;
 	p->area->end_ns = trace_clock_real();
 	p->area->end_ticks = __rdtsc();
 	p->area->most_resident = measure_most();

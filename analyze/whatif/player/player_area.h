@@ -79,6 +79,7 @@ struct player_area {
 	uint64_t base_resident, base_mapped, base_faults;
 	uint64_t most_resident; /* by the kernel's own mark; known at PLAY_END */
 	uint64_t begin_ns, begin_ticks, end_ns, end_ticks;
+	uint64_t cpu_ns; /* of the processor, from the first operation to the last */
 	uint64_t shadow; /* address of the shadow's first byte */
 			 /* Then samples[n_samples] and, on a page of its own, slots[n_slots]. */
 };

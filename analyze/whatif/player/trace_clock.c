@@ -15,11 +15,21 @@ void trace_clock_set(uint64_t ns)
 	trace_ns = ns > trace_ns ? ns : trace_ns;
 }
 
-uint64_t trace_clock_real(void)
+static uint64_t kernel_clock(clockid_t id)
 {
 	struct timespec now = { 0 };
-	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	syscall(SYS_clock_gettime, id, &now);
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+uint64_t trace_clock_real(void)
+{
+	return kernel_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t trace_clock_cpu(void)
+{
+	return kernel_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Clocks of processors stay the kernel's. */

@@ -10,7 +10,8 @@
 
 void trace_clock_set(uint64_t ns);
 
-/* Of CLOCK_MONOTONIC, as the kernel has it. */
+/* Of CLOCK_MONOTONIC, as the kernel has it; and of the process's CPU time. */
 uint64_t trace_clock_real(void);
+uint64_t trace_clock_cpu(void);
 
 #endif
