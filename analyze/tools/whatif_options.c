@@ -13,6 +13,7 @@ enum {
 	KEY_SET,
 	KEY_SWEEP,
 	KEY_AT,
+	KEY_SYSCALLS,
 	KEY_BLAME,
 	KEY_NO_BLAME,
 	KEY_LIMIT,
@@ -34,6 +35,9 @@ static const struct argp_option options[] = {
 	{ "set", KEY_SET, "'VAR=VALUE...'", 0,
 	  "play again with these variables, or with malloc_trim=TIME (repeatable)", GROUP_PLAY },
 	{ "sweep", KEY_SWEEP, NULL, 0, "play with many settings", GROUP_PLAY },
+	{ "syscalls", KEY_SYSCALLS, NULL, 0,
+	  "count the calls of mmap, munmap, mremap, brk and madvise, which takes one more run of each",
+	  GROUP_PLAY },
 	{ "limit", KEY_LIMIT, "BYTES", 0,
 	  "memory that a player may map, with k, m or g (three quarters of what is available)", GROUP_PLAY },
 	{ "jobs", 'j', "N", 0, "play so many at a time; times are true with 1 (1)", GROUP_PLAY },
@@ -132,6 +136,9 @@ static error_t parse_play(struct whatif_command *command, struct argp_state *sta
 		return words_append(&command->settings, &command->n_settings, value);
 	case KEY_SWEEP:
 		command->sweep = true;
+		return 0;
+	case KEY_SYSCALLS:
+		command->syscalls = true;
 		return 0;
 	case KEY_LIMIT:
 		command->limit = parse_bytes(state, "limit", value);

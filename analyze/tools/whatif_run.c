@@ -110,13 +110,14 @@ static bool make_plan(struct whatif_job *job)
 /* ---- Playing ---- */
 
 /* Plays with some of the setups at a time. 0, or an enum mst_error. */
-static int play_batch(struct whatif_job *job, size_t first, size_t n)
+static int play_batch(struct whatif_job *job, size_t first, size_t n, bool counts)
 {
 	struct player_setup setups[WHATIF_ABREAST];
 	struct players players;
 	struct op_stream stream;
 	for (size_t i = 0; i < n; i++) {
 		setups[i] = whatif_setup(&job->setups.items[first + i], false);
+		setups[i].counts = counts;
 	}
 	int error = players_start(&players, &job->plan, setups, n) < 0 ? MST_ERR_IO : 0;
 	if (!op_stream_init(&stream, &job->outline, &job->vectors, &players.sink, false))
@@ -128,21 +129,36 @@ static int play_batch(struct whatif_job *job, size_t first, size_t n)
 		error = 0;
 	if (!error)
 		players_wait(&players, true);
-	for (size_t i = 0; i < n && !error; i++)
+	for (size_t i = 0; i < n && !error && !counts; i++)
 		runs_note(&job->runs, first + i, &players.items[i], &stream);
+	for (size_t i = 0; i < n && !error && counts; i++)
+		runs_note_syscalls(&job->runs, first + i, &players.items[i]);
 	op_stream_finish(&stream);
 	players_finish(&players);
 	return error;
 }
 
+/* False after a message. */
+static bool measure_base(struct whatif_job *job)
+{
+	const int error = players_measure_base(&job->plan, &job->runs.base);
+	if (error == -ECHILD)
+		tool_error(job->tool, "%s does not begin; it must be of the same build as %s", job->program,
+			   job->tool->name);
+	else if (error < 0)
+		tool_error(job->tool, "%s: %s", job->program, strerror(-error));
+	return error == 0;
+}
+
+/* 0, or an enum mst_error. */
 static int play_all(struct whatif_job *job)
 {
 	const size_t abreast = (size_t)job->command->abreast;
-	int error = runs_init(&job->runs, &job->setups) ? 0 : MST_ERR_NOMEM;
-	if (!error && players_measure_base(&job->plan, &job->runs.base) < 0)
-		error = MST_ERR_IO;
+	int error = 0;
 	for (size_t i = 0; i < job->runs.n && !error; i += abreast)
-		error = play_batch(job, i, job->runs.n - i < abreast ? job->runs.n - i : abreast);
+		error = play_batch(job, i, job->runs.n - i < abreast ? job->runs.n - i : abreast, false);
+	for (size_t i = 0; i < job->runs.n && !error && job->command->syscalls; i += abreast)
+		error = play_batch(job, i, job->runs.n - i < abreast ? job->runs.n - i : abreast, true);
 	runs_judge(&job->runs);
 	return error;
 }
@@ -275,6 +291,12 @@ static int play_and_answer(struct whatif_job *job, int looked)
 	if (!choose_setups(job))
 		return TOOL_USAGE;
 	if (!find_names(job) || !make_plan(job))
+		return TOOL_NO_RESULT;
+	if (!runs_init(&job->runs, &job->setups)) {
+		tool_error(job->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	if (!measure_base(job))
 		return TOOL_NO_RESULT;
 	const int error = play_all(job);
 	if (error) {

@@ -127,9 +127,11 @@ static int start_one(struct player_process *p, const struct players *players, co
 	p->area = make_memory("msrec-player-area", p->area_size, &p->area_fd);
 	if (!p->area)
 		return -errno;
+	p->area->layout = sizeof(*p->area);
 	p->area->n_samples = plan->n_samples;
 	p->area->n_threads = plan->n_threads;
 	p->area->n_slots = plan->n_slots;
+	p->area->counts = setup->counts;
 	p->area->trim_ns = setup->trim_ns;
 	if (setup->shadow) {
 		p->shadow_fd = memfd_create("msrec-player-shadow", MFD_CLOEXEC);

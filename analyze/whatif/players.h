@@ -17,6 +17,7 @@ struct player_setup {
 	const char *const *variables; /* [n] NAME=VALUE */
 	size_t n_variables;
 	uint64_t trim_ns; /* malloc_trim() so often; 0: never */
+	bool counts;      /* of system calls; figures of memory and time are then not to be used */
 	bool shadow;      /* it notes which block was freed last at each place */
 };
 

@@ -81,6 +81,14 @@ void runs_note(struct runs *runs, size_t run, const struct player_process *playe
 	r->threads_failed = area->threads_failed;
 }
 
+void runs_note_syscalls(struct runs *runs, size_t run, const struct player_process *player)
+{
+	struct run *r = &runs->items[run];
+	r->counted = player->end == PLAYER_ENDED;
+	for (unsigned i = 0; i < PLAYER_SYSCALLS; i++)
+		r->syscalls[i] = player->area->syscalls[i];
+}
+
 static bool is_better(const struct run *a, const struct run *b)
 {
 	return a->peak <= b->peak && a->call_ns <= b->call_ns &&

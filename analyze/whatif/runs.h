@@ -12,8 +12,10 @@ struct run {
 	struct player_sample samples[OP_SAMPLES + 2]; /* above the baseline */
 	uint64_t peak, at_live_peak, at_end;          /* resident bytes */
 	uint64_t most_mapped, faults, calls, failed;
-	uint64_t call_ns, touch_ns; /* in the allocator; in the first touches of large blocks */
-	uint64_t cpu_ns;            /* of the player, all */
+	uint64_t call_ns, touch_ns;         /* in the allocator; in the first touches of large blocks */
+	uint64_t syscalls[PLAYER_SYSCALLS]; /* if they were counted */
+	bool counted;
+	uint64_t cpu_ns; /* of the player, all */
 	uint32_t threads_failed;
 	bool best; /* no other run has a lower peak in as little time, or takes less time for as low a peak */
 };
@@ -33,6 +35,9 @@ void runs_finish(struct runs *runs);
 /* Notes what a player measured, which has ended, and what the stream knows of the moments. */
 void runs_note(struct runs *runs, size_t run, const struct player_process *player,
 	       const struct op_stream *stream);
+
+/* The same of a run that counted system calls. */
+void runs_note_syscalls(struct runs *runs, size_t run, const struct player_process *player);
 
 /* After all have been noted: finds the best ones. */
 void runs_judge(struct runs *runs);

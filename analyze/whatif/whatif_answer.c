@@ -22,6 +22,7 @@ static const struct answer_column run_columns[] = {
 	{ "live_peak_resident_bytes", "at peak", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "end_resident_bytes", "at end", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "call_ns", "in calls", ANSWER_NS, ANSWER_EVERYWHERE },
+	{ "system_calls", "syscalls", ANSWER_COUNT, ANSWER_EVERYWHERE },
 	{ "best", "", ANSWER_TEXT, ANSWER_EVERYWHERE },
 	{ "mapped_bytes", "mapped", ANSWER_BYTES, ANSWER_DATA },
 	{ "minor_faults", "faults", ANSWER_COUNT, ANSWER_DATA },
@@ -29,6 +30,11 @@ static const struct answer_column run_columns[] = {
 	{ "cpu_ns", "player", ANSWER_NS, ANSWER_DATA },
 	{ "calls", "calls", ANSWER_COUNT, ANSWER_DATA },
 	{ "failed_calls", "failed", ANSWER_COUNT, ANSWER_DATA },
+	{ "mmap_calls", "mmap", ANSWER_COUNT, ANSWER_DATA },
+	{ "munmap_calls", "munmap", ANSWER_COUNT, ANSWER_DATA },
+	{ "mremap_calls", "mremap", ANSWER_COUNT, ANSWER_DATA },
+	{ "brk_calls", "brk", ANSWER_COUNT, ANSWER_DATA },
+	{ "madvise_calls", "madvise", ANSWER_COUNT, ANSWER_DATA },
 	{ "error", "", ANSWER_TEXT, ANSWER_DATA },
 };
 
@@ -85,6 +91,23 @@ static const char *describe_failure(const struct run *run, char text[64])
 	return text;
 }
 
+/* Their sum, or each. */
+static void write_syscalls(struct answer *a, const struct run *r, bool sum)
+{
+	uint64_t all = 0;
+	for (unsigned i = 0; i < PLAYER_SYSCALLS; i++) {
+		all += r->syscalls[i];
+		if (!sum && r->counted)
+			answer_number(a, r->syscalls[i]);
+		else if (!sum)
+			answer_nothing(a);
+	}
+	if (sum && r->counted)
+		answer_number(a, all);
+	else if (sum)
+		answer_nothing(a);
+}
+
 static void write_run(struct answer *a, const struct run *r)
 {
 	char text[64];
@@ -92,7 +115,7 @@ static void write_run(struct answer *a, const struct run *r)
 	answer_text(a, r->setup->name);
 	answer_text(a, failure ? failure : r->setup->settings);
 	if (failure) {
-		for (int i = 0; i < 11; i++)
+		for (int i = 0; i < 17; i++)
 			answer_nothing(a);
 		answer_text(a, failure);
 		return;
@@ -101,6 +124,7 @@ static void write_run(struct answer *a, const struct run *r)
 	answer_number(a, r->at_live_peak);
 	answer_number(a, r->at_end);
 	answer_number(a, r->call_ns);
+	write_syscalls(a, r, true);
 	answer_text(a, r->best ? "*" : NULL);
 	answer_number(a, r->most_mapped);
 	answer_number(a, r->faults);
@@ -108,6 +132,7 @@ static void write_run(struct answer *a, const struct run *r)
 	answer_number(a, r->cpu_ns);
 	answer_number(a, r->calls);
 	answer_number(a, r->failed);
+	write_syscalls(a, r, false);
 	answer_nothing(a);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""mswhatif beside real programs: the memory of players next to that of programs that really run with each allocator, what
-a call costs in a player, and a trace of a hundred million calls.
+"""mswhatif beside real programs: the memory of players next to that of programs that really run with each allocator,
+what a call costs in a player, and a trace of a hundred million calls.
 
   whatif.py --build DIR [--events N] [--scale N] [--output FILE] [PROGRAM...]
 
@@ -130,7 +130,8 @@ def reality(bench, names):
         rows.append((workload.name, whatif["threads"], whatif["live_peak_bytes"], cells))
         print(rows[-1], file=sys.stderr, flush=True)
     lines = ["Most resident, MiB (ratio to the real program):", "",
-             "| program | threads | live | " + " | ".join(ALLOCATORS) + " |", "|---|--:|--:|" + "--:|" * len(ALLOCATORS)]
+             "| program | threads | live | " + " | ".join(ALLOCATORS) + " |",
+             "|---|--:|--:|" + "--:|" * len(ALLOCATORS)]
     lines += [f"| {name} | {threads} | {live / 2 ** 20:.1f} | " + " | ".join(cell[1] for cell in cells) + " |"
               for name, threads, live, cells in rows]
     lines += ["", "Resident at the end:", "", "| program | " + " | ".join(ALLOCATORS) + " |",

@@ -186,6 +186,22 @@ class Tests:
         assert trimmed["settings"] == "malloc_trim=1us"
         assert trimmed["end_resident_bytes"] < plain["end_resident_bytes"] / 2, (plain, trimmed)
 
+    def test_system_calls(self):
+        """Each block of a megabyte is mapped and unmapped by itself, once in a thread that isn't the first."""
+        lines = ["stack 1 0x10"]
+        for i in range(500):
+            lines += [f"thread {i % 2}", f"alloc 1 malloc 1 {1 << 20}", "free 1"]
+        trace = self.script("calls", "\n".join(lines) + "\nend 9\n")
+        words = ["--no-blame", "--allocator=glibc,jemalloc", "--set=MALLOC_MMAP_THRESHOLD_=65536"]
+        for jobs in ("-j1", "-j3"):
+            runs = self.ask(trace, "--syscalls", jobs, *words)["whatif"]["runs"]
+            mapped = next(row for row in runs if row["settings"])
+            assert all(500 <= mapped[name] < 520 for name in ("mmap_calls", "munmap_calls")), mapped
+            assert mapped["system_calls"] == sum(mapped[name] for name in mapped if name.endswith("p_calls") or
+                                                 name in ("brk_calls", "madvise_calls")), mapped
+            assert all(row["system_calls"] < 400 for row in runs if not row["settings"]), runs
+        assert all(row["system_calls"] is None for row in self.ask(trace, *words)["whatif"]["runs"])
+
     # ---- Answers ----
 
     def test_screen(self):

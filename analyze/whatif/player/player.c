@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "count_calls.h"
 #include "measure.h"
 #include "player_area.h"
 #include "threads.h"
@@ -64,7 +65,8 @@ static bool map_area(struct player *p, int fd, bool shadow)
 	if (fstat(fd, &file) < 0 || (size_t)file.st_size < sizeof(struct player_area))
 		return false;
 	p->area = map(fd, (size_t)file.st_size);
-	if (!p->area || (size_t)file.st_size < player_area_size(p->area->n_samples, p->area->n_slots, shadow))
+	if (!p->area || p->area->layout != sizeof(struct player_area) ||
+	    (size_t)file.st_size < player_area_size(p->area->n_samples, p->area->n_slots, shadow))
 		return false;
 	p->slots = (void **)((char *)p->area + player_slots_at(p->area->n_samples));
 	return true;
@@ -401,6 +403,8 @@ int main(int argc, char **argv)
 	struct player_sample base;
 	if (!set_up(p, argc, argv))
 		return PLAYER_SETUP;
+	if (p->area->counts)
+		count_calls(p->area->syscalls);
 	measure(&base);
 	p->area->base_resident = base.resident;
 	p->area->base_mapped = base.mapped;

@@ -65,8 +65,19 @@ struct player_sample {
 	uint64_t touch_ticks;
 };
 
+enum player_syscall {
+	PLAYER_MMAP,
+	PLAYER_MUNMAP,
+	PLAYER_MREMAP,
+	PLAYER_BRK,
+	PLAYER_MADVISE,
+	PLAYER_SYSCALLS,
+};
+
 struct player_area {
 	/* Set by mswhatif. */
+	uint32_t layout; /* bytes of this struct: a player of another build refuses */
+	uint32_t counts; /* 1: system calls are counted */
 	uint32_t n_samples, n_threads, n_slots;
 	uint32_t go;      /* futex */
 	uint64_t trim_ns; /* malloc_trim() so often; 0: never */
@@ -79,9 +90,10 @@ struct player_area {
 	uint64_t base_resident, base_mapped, base_faults;
 	uint64_t most_resident; /* by the kernel's own mark; known at PLAY_END */
 	uint64_t begin_ns, begin_ticks, end_ns, end_ticks;
-	uint64_t cpu_ns; /* of the processor, from the first operation to the last */
-	uint64_t shadow; /* address of the shadow's first byte */
-			 /* Then samples[n_samples] and, on a page of its own, slots[n_slots]. */
+	uint64_t cpu_ns;                    /* of the processor, from the first operation to the last */
+	uint64_t syscalls[PLAYER_SYSCALLS]; /* with `counts`, since `ready` was set */
+	uint64_t shadow;                    /* address of the shadow's first byte */
+	/* Then samples[n_samples] and, on a page of its own, slots[n_slots]. */
 };
 
 /* Bytes of memory that share an entry of the shadow: the owner + 1 of the block that was freed there last. */
