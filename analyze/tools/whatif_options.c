@@ -14,6 +14,7 @@ enum {
 	KEY_SWEEP,
 	KEY_AT,
 	KEY_SYSCALLS,
+	KEY_END_THREADS,
 	KEY_BLAME,
 	KEY_NO_BLAME,
 	KEY_LIMIT,
@@ -38,6 +39,8 @@ static const struct argp_option options[] = {
 	{ "syscalls", KEY_SYSCALLS, NULL, 0,
 	  "count the calls of mmap, munmap, mremap, brk and madvise, which takes one more run of each",
 	  GROUP_PLAY },
+	{ "end-threads", KEY_END_THREADS, NULL, 0,
+	  "threads end with their last call (when their stack is used for another one)", GROUP_PLAY },
 	{ "limit", KEY_LIMIT, "BYTES", 0,
 	  "memory that a player may map, with k, m or g (three quarters of what is available)", GROUP_PLAY },
 	{ "jobs", 'j', "N", 0, "play so many at a time; times are true with 1 (1)", GROUP_PLAY },
@@ -139,6 +142,9 @@ static error_t parse_play(struct whatif_command *command, struct argp_state *sta
 		return 0;
 	case KEY_SYSCALLS:
 		command->syscalls = true;
+		return 0;
+	case KEY_END_THREADS:
+		command->end_threads = true;
 		return 0;
 	case KEY_LIMIT:
 		command->limit = parse_bytes(state, "limit", value);

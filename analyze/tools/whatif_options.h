@@ -18,7 +18,7 @@ struct whatif_command {
 	size_t n_allocators;
 	const char **settings; /* [n_settings] */
 	size_t n_settings;
-	bool sweep, blame, no_blame, syscalls;
+	bool sweep, blame, no_blame, syscalls, end_threads;
 	enum whatif_at at;
 	uint64_t at_ns;   /* of WHATIF_TIME */
 	uint64_t limit;   /* bytes that a player may map; UINT64_MAX: not given */

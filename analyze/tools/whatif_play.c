@@ -8,6 +8,7 @@
 
 int whatif_stream(const struct whatif_job *job, struct op_stream *stream)
 {
+	stream->ends.at_once = job->command->end_threads;
 	struct observer *observers[] = { &stream->observer };
 	struct mst_reader *reader;
 	struct progress progress;

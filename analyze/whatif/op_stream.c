@@ -202,6 +202,17 @@ static int put_samples(struct op_stream *s, uint64_t record)
 
 /* ---- The observer ---- */
 
+/* The present thread has made its last call. */
+static int put_last(struct op_stream *s)
+{
+	thread_ends_last(&s->ends, s->thread);
+	const uint32_t ended = thread_ends_now(&s->ends);
+	if (ended == MST_NONE)
+		return 0;
+	const int error = put_thread(s, s->outline->main);
+	return error ? error : put_simple(s, PLAY_THREAD_END, ended, 0);
+}
+
 static int put_all_of(struct op_stream *s, const struct mst_kind *kinds, const struct mst_event *e,
 		      uint64_t record, uint64_t ns)
 {
@@ -210,8 +221,8 @@ static int put_all_of(struct op_stream *s, const struct mst_kind *kinds, const s
 		error = put_thread(s, e->thread);
 	if (!error)
 		error = put_event(s, kinds, e);
-	if (s->thread != PLAYER_MAIN && s->outline->threads[s->thread].last == record)
-		thread_ends_last(&s->ends, s->thread);
+	if (!error && s->thread != PLAYER_MAIN && s->outline->threads[s->thread].last == record)
+		error = put_last(s);
 	return error ? error : put_samples(s, record);
 }
 

@@ -83,11 +83,19 @@ void thread_ends_last(struct thread_ends *ends, uint32_t thread)
 		ends->done[ends->n_done++] = thread;
 }
 
+uint32_t thread_ends_now(struct thread_ends *ends)
+{
+	if (!ends->at_once || ends->first == ends->n_done)
+		return MST_NONE;
+	ends->running--;
+	return ends->done[ends->first++];
+}
+
 uint32_t thread_ends_before(struct thread_ends *ends, uint32_t thread)
 {
-	if (!ends->vectors->any || thread >= ends->n || ends->begun[thread])
+	if (thread >= ends->n || ends->begun[thread])
 		return MST_NONE;
-	if (ends->running >= ends->live && ends->first < ends->n_done) {
+	if (ends->vectors->any && ends->running >= ends->live && ends->first < ends->n_done) {
 		ends->running--;
 		return ends->done[ends->first++];
 	}

@@ -32,6 +32,7 @@ struct thread_ends {
 	uint32_t *
 		done; /* [n] threads that have made their last call, in this order; those before `first` have ended */
 	uint32_t first, n_done, n;
+	bool at_once; /* a thread ends with its last call */
 };
 
 /* False: no memory. */
@@ -43,6 +44,9 @@ void thread_ends_block(struct thread_ends *ends, uint32_t kind, bool comes);
 
 /* A thread made its last call. */
 void thread_ends_last(struct thread_ends *ends, uint32_t thread);
+
+/* A thread that has ended, which isn't said again, whatever call comes next; MST_NONE: none. */
+uint32_t thread_ends_now(struct thread_ends *ends);
 
 /* Before a thread's call: a thread that has ended by then, which isn't said again; MST_NONE: none (any more). */
 uint32_t thread_ends_before(struct thread_ends *ends, uint32_t thread);

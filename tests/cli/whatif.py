@@ -179,6 +179,13 @@ class Tests:
         assert any(note.startswith("MALLOC_ARENA_MAX=1: peak RSS ") for note in notes), notes
         assert self.resident("arenas", MALLOC_ARENA_MAX="1") < self.resident("arenas") / 5
 
+    def test_end_threads(self):
+        """Threads that end let the next one have their arena: eight times 8 MiB become one."""
+        trace = self.record("ends.zst", self.fragments, "arenas")
+        stay, end = (self.ask(trace, "--no-blame", "--allocator=glibc", *words)["whatif"]["runs"][0]
+                     for words in ([], ["--end-threads"]))
+        assert stay["peak_resident_bytes"] > 6 * end["peak_resident_bytes"] > 6 * (8 << 20), (stay, end)
+
     def test_malloc_trim(self):
         """Calls of malloc_trim() give the pages between the pins back."""
         trace = self.record("trim.zst", self.fragments, "pins")

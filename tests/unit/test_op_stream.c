@@ -293,6 +293,11 @@ static void test_thread_ends(void **unused)
 	thread_ends_block(&ends, 1, false);
 	assert_int_equal(thread_ends_before(&ends, 5), 1);
 	assert_int_equal(thread_ends_before(&ends, 5), MST_NONE);
+	assert_int_equal(thread_ends_now(&ends), MST_NONE);
+	ends.at_once = true;
+	thread_ends_last(&ends, 4);
+	assert_int_equal(thread_ends_now(&ends), 4);
+	assert_int_equal(thread_ends_now(&ends), MST_NONE);
 	thread_ends_finish(&ends);
 }
 

@@ -5,6 +5,7 @@ complete -c mswhatif -l allocator -x -a 'glibc jemalloc tcmalloc mimalloc' -d 'A
 complete -c mswhatif -l set -x -d 'Variables to play with'
 complete -c mswhatif -l sweep -d 'Play with many settings'
 complete -c mswhatif -l syscalls -d 'Count system calls for memory'
+complete -c mswhatif -l end-threads -d 'Threads end with their last call'
 complete -c mswhatif -l limit -x -d 'Memory that a player may map'
 complete -c mswhatif -s j -l jobs -x -d 'Players at a time'
 complete -c mswhatif -l blame -d 'List who keeps pages'
