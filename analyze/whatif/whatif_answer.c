@@ -253,6 +253,10 @@ static void write_why_not(struct whatif *w)
 	const struct run *base = runs_base(w->runs);
 	if (!base)
 		return;
+	if (base->peak < w->outline->peak_bytes) {
+		answer_note(w->report->answer, "Nothing here saves 5 %% of the peak.");
+		return;
+	}
 	answer_note(
 		w->report->answer,
 		"Nothing here saves 5 %% of the peak: of %s resident, %s are live blocks (msreport peak).",
