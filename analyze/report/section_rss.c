@@ -78,8 +78,9 @@ static void note_rest(struct report *r, const struct pairing *most)
 		figure_bytes(live, most->live, r->query->si), figure_bytes(gap, rest(most), r->query->si));
 	answer_note(
 		r->answer,
-		"Blocks of long and short life side by side keep pages from going back: see msreport sizes "
-		"and msreport leaks.");
+		"Blocks of long and short life side by side keep pages from going back: mswhatif %s finds which, and "
+		"what helps.",
+		r->name);
 }
 
 static void write_rss(struct report *r)
