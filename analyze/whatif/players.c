@@ -282,8 +282,7 @@ int players_measure_base(const struct players_plan *plan, struct player_sample *
 	if (!error && players.items[0].end != PLAYER_RUNS)
 		error = -ECHILD;
 	if (!error)
-		*base = (struct player_sample){ .resident = players.items[0].area->base_resident,
-						.mapped = players.items[0].area->base_mapped };
+		*base = players.items[0].area->base;
 	players_finish(&players);
 	return error;
 }

@@ -46,7 +46,7 @@ static void note_samples(struct run *run, const struct player_process *player,
 		*to = samples[i];
 		to->resident = above(to->resident, base->resident);
 		to->mapped = above(to->mapped, base->mapped);
-		to->faults = above(to->faults, area->base_faults);
+		to->faults = above(to->faults, area->base.faults);
 		run->peak = to->resident > run->peak ? to->resident : run->peak;
 		run->most_mapped = to->mapped > run->most_mapped ? to->mapped : run->most_mapped;
 	}

@@ -79,7 +79,6 @@ static bool map_shadow(struct player *p, int fd)
 	if (at == MAP_FAILED)
 		return false;
 	p->shadow = at;
-	p->area->shadow = (uintptr_t)at;
 	return true;
 }
 
@@ -406,9 +405,7 @@ int main(int argc, char **argv)
 	if (p->area->counts)
 		count_calls(p->area->syscalls);
 	measure(&base);
-	p->area->base_resident = base.resident;
-	p->area->base_mapped = base.mapped;
-	p->area->base_faults = base.faults;
+	p->area->base = base;
 	p->area->begin_ns = trace_clock_real();
 	p->area->begin_ticks = __rdtsc();
 	const uint64_t cpu_ns = trace_clock_cpu();

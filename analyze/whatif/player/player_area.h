@@ -55,7 +55,7 @@ struct player_ring {
 	_Alignas(64) struct player_op ops[PLAYER_RING];
 };
 
-/* Private memory of the player, in bytes, as it was before the first call. */
+/* Private memory of the player, in bytes, and what its calls took so far. */
 struct player_sample {
 	uint64_t resident;
 	uint64_t mapped; /* writable, whether touched or not */
@@ -86,14 +86,16 @@ struct player_area {
 	_Alignas(64) uint64_t tail; /* operations made; PLAY_STOP counts before it waits */
 	uint32_t ready;             /* the baseline is measured */
 	uint32_t threads_failed;
-	char library[256]; /* that malloc() is in */
-	uint64_t base_resident, base_mapped, base_faults;
-	uint64_t most_resident; /* by the kernel's own mark; known at PLAY_END */
+	char library[256];         /* that malloc() is in */
+	struct player_sample base; /* before the first call; above it in samples[] is what calls took */
+	uint64_t most_resident;    /* by the kernel's own mark; known at PLAY_END */
 	uint64_t begin_ns, begin_ticks, end_ns, end_ticks;
 	uint64_t cpu_ns;                    /* of the processor, from the first operation to the last */
-	uint64_t syscalls[PLAYER_SYSCALLS]; /* with `counts`, since `ready` was set */
-	uint64_t shadow;                    /* address of the shadow's first byte */
-	/* Then samples[n_samples] and, on a page of its own, slots[n_slots]. */
+	uint64_t syscalls[PLAYER_SYSCALLS]; /* with `counts` */
+					    /*
+	 * Then samples[n_samples] and, on a page of its own, slots[n_slots]; with a shadow usable[n_slots], too: the bytes
+	 * that the allocator gave to each slot's block, set at PLAY_STOP.
+	 */
 };
 
 /* Bytes of memory that share an entry of the shadow: the owner + 1 of the block that was freed there last. */
