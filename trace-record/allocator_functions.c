@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "entry_plan.h"
 #include "mst_op.h"
 
 static const char *const prefixes[ALLOCATOR_PREFIXES] = { "", "_rjem_", "je_", "mi_", "tc_" };
@@ -72,6 +71,13 @@ static const struct allocator_function mimallocs[] = {
 	{ "usable_size", ENTRY_SHAPES, MST_OP_UNKNOWN, false },
 };
 
+/* Libc's own forks all come through _Fork; older ones have fork alone. */
+static const struct allocator_function hooks[] = {
+	{ "_Fork", ENTRY_FORK, MST_OP_UNKNOWN, false },
+	{ "fork", ENTRY_FORK, MST_OP_UNKNOWN, false },
+	{ "dlclose", ENTRY_CLOSE, MST_OP_UNKNOWN, false },
+};
+
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct allocator_function *find(const struct allocator_function *array, size_t n,
@@ -100,6 +106,11 @@ const struct allocator_function *allocator_function_find(const char *symbol, uin
 	return find(functions, N(functions), symbol);
 }
 
+const struct allocator_function *allocator_hook_find(const char *symbol)
+{
+	return find(hooks, N(hooks), symbol);
+}
+
 bool allocator_shape_frees(uint8_t shape)
 {
 	return shape >= ENTRY_FREE && shape < ENTRY_SHAPES;
@@ -121,6 +132,8 @@ uint8_t allocator_shape_arguments(uint8_t shape)
 		[ENTRY_MALLOC_ANY] = 2,
 		[ENTRY_MALLOCX] = 2,
 		[ENTRY_XALLOCX] = 4,
+		[ENTRY_FORK] = 0,
+		[ENTRY_CLOSE] = 1,
 		[ENTRY_FREE] = 1,
 		[ENTRY_FREE_ANY] = 2,
 		[ENTRY_FREE_SIZED] = 2,

@@ -26,6 +26,7 @@ struct found {
 struct planner {
 	const struct elf_file *f;
 	const Elf64_Ehdr *header;
+	bool hooks; /* wanted, too */
 	struct found found[FOUND_MOST];
 	uint32_t n_found;
 	struct code codes[CODES_MOST];
@@ -72,6 +73,8 @@ static void take_symbol(struct planner *p, const Elf64_Sym *symbol, const char *
 	if (p->problem || symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
 		return;
 	found.function = allocator_function_find(name, &found.family);
+	if (!found.function && p->hooks)
+		found.function = allocator_hook_find(name);
 	if (!found.function || is_known(p, &found))
 		return;
 	if (p->n_found == FOUND_MOST)
@@ -179,8 +182,19 @@ static bool has(const struct planner *p, uint32_t family, bool freeing)
 		const struct allocator_function *function = p->found[i].function;
 
 		if (p->found[i].family == family && function->shape < ENTRY_SHAPES &&
-		    !function->is_operator && allocator_shape_frees(function->shape) == freeing)
+		    !allocator_shape_is_hook(function->shape) && !function->is_operator &&
+		    allocator_shape_frees(function->shape) == freeing)
 			return true;
+	}
+	return false;
+}
+
+/* The first in the table of those that do the same. */
+static bool is_first_hook(const struct planner *p, const struct found *found)
+{
+	for (uint32_t i = 0; i < p->n_found; i++) {
+		if (p->found[i].function->shape == found->function->shape)
+			return p->found[i].function == found->function;
 	}
 	return false;
 }
@@ -188,6 +202,8 @@ static bool has(const struct planner *p, uint32_t family, bool freeing)
 /* Where C's functions are another library's, C++'s operators are a part of the program that calls these. */
 static bool is_wanted(const struct planner *p, const struct found *found)
 {
+	if (allocator_shape_is_hook(found->function->shape))
+		return is_first_hook(p, found);
 	return has(p, found->family, false) && has(p, found->family, true) && !is_hidden(p, found);
 }
 
@@ -290,7 +306,8 @@ static void look_for_jumps(struct planner *p, const struct entry_plan *plan)
 	}
 }
 
-char *entry_planner_plan(const struct elf_file *f, const Elf64_Ehdr *header, struct entry_plan *plan)
+static char *make_plan(const struct elf_file *f, const Elf64_Ehdr *header, bool hooks,
+		       struct entry_plan *plan)
 {
 	struct planner *p = calloc(1, sizeof(*p));
 	struct stat st;
@@ -303,6 +320,7 @@ char *entry_planner_plan(const struct elf_file *f, const Elf64_Ehdr *header, str
 	}
 	p->f = f;
 	p->header = header;
+	p->hooks = hooks;
 	find_functions(p);
 	array_sort(p->found, p->n_found, sizeof(*p->found), compare_found);
 	read_code(p);
@@ -322,4 +340,14 @@ char *entry_planner_plan(const struct elf_file *f, const Elf64_Ehdr *header, str
 	problem = p->problem;
 	free(p);
 	return problem;
+}
+
+char *entry_planner_plan(const struct elf_file *f, const Elf64_Ehdr *header, struct entry_plan *plan)
+{
+	return make_plan(f, header, false, plan);
+}
+
+char *entry_planner_plan_libc(const struct elf_file *f, const Elf64_Ehdr *header, struct entry_plan *plan)
+{
+	return make_plan(f, header, true, plan);
 }

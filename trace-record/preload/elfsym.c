@@ -116,6 +116,14 @@ void *elfsym_next(const char *name)
 	return search.found;
 }
 
+void *elfsym_any(const char *name)
+{
+	struct search search = { .name = name, .past_us = true };
+
+	dl_iterate_phdr(visit, &search);
+	return search.found;
+}
+
 struct first {
 	const char *name;
 	bool ours;

@@ -13,6 +13,9 @@
 /* The first definition in load order; NULL if there is none. */
 void *elfsym_next(const char *name);
 
+/* The first definition in any object; NULL if there is none. */
+void *elfsym_any(const char *name);
+
 /* Whether calls of a function reach this library: neither the program nor a library before this one defines it. */
 bool elfsym_is_ours(const char *name);
 

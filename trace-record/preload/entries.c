@@ -32,20 +32,16 @@ static bool is_for_this(const struct entry_plan *plan)
 	       st.st_dev == plan->device && st.st_ino == plan->inode;
 }
 
-struct program {
-	uintptr_t base, start, end; /* what the loader adds to addresses; the mapped range */
-};
-
 /* The program is the first object. */
-static int take_program(struct dl_phdr_info *object, size_t size, void *data)
+static int take_program(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct program *program = data;
+	struct entry_object *program = data;
 
 	(void)size;
-	*program = (struct program){ .base = object->dlpi_addr, .start = UINTPTR_MAX };
-	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
-		const uintptr_t at = object->dlpi_addr + p->p_vaddr;
+	*program = (struct entry_object){ .base = info->dlpi_addr, .start = UINTPTR_MAX };
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const uintptr_t at = info->dlpi_addr + p->p_vaddr;
 
 		if (p->p_type != PT_LOAD)
 			continue;
@@ -56,66 +52,91 @@ static int take_program(struct dl_phdr_info *object, size_t size, void *data)
 }
 
 /* Whether the code in memory is that of the plan. */
-static bool is_as_planned(const struct program *program, const struct entry *e)
+static bool is_as_planned(const struct entry_object *object, const struct entry *e)
 {
-	const uintptr_t at = program->base + e->address;
+	const uintptr_t at = object->base + e->address;
 
 	return e->n_displaced <= sizeof(e->displaced) && e->n_code <= sizeof(e->code) &&
-	       e->n_fixes <= ENTRY_FIXES_MOST && find_shape(e->shape).arguments > 0 && at >= program->start &&
-	       at < program->end && program->end - at >= e->n_displaced &&
+	       e->n_fixes <= ENTRY_FIXES_MOST && find_shape(e->shape).function && at >= object->start &&
+	       at < object->end && object->end - at >= e->n_displaced &&
 	       memcmp((const void *)at, e->displaced, e->n_displaced) == 0;
 }
 
 /* ---- patching ---- */
 
-static bool put_piece(const struct program *program, const struct entry *e, struct linked *f, uintptr_t at)
+static bool put_piece(const struct entry_object *object, const struct entry *e, struct linked *f,
+		      uintptr_t at)
 {
 	const struct linked_shape shape = find_shape(e->shape);
 	uint8_t piece[ENTRY_PIECE];
 
 	*f = (struct linked){
 		.real = at + ENTRY_REAL_AT,
-		.usable = e->usable ? (size_t(*)(void *))(program->base + e->usable) : NULL,
+		.usable = e->usable ? (size_t(*)(void *))(object->base + e->usable) : NULL,
 		.op = e->op,
 		.any_free = e->any_free,
 		.is_operator = e->is_operator,
 	};
-	return entry_code_piece(piece, at, e, program->base,
+	return entry_code_piece(piece, at, e, object->base,
 				&(struct entry_target){ shape.function, shape.arguments, (uintptr_t)f }) &&
 	       code_write(at, piece, sizeof(piece));
 }
 
-static bool put_jump(const struct program *program, const struct entry *e, uintptr_t piece)
+static bool put_jump(const struct entry_object *object, const struct entry *e, uintptr_t piece)
 {
-	const uintptr_t at = program->base + e->address;
+	const uintptr_t at = object->base + e->address;
 	uint8_t jump[ENTRY_JUMP_BYTES];
 
 	return entry_code_jump(jump, at, piece) && code_write(at, jump, sizeof(jump));
 }
 
+static bool put_pieces(const struct entry_plan *plan, uint32_t first, uint32_t n, uintptr_t pieces,
+		       const struct entry_object *object)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct entry *e = &plan->entries[first + i];
+
+		if (!is_as_planned(object, e) ||
+		    !put_piece(object, e, &functions[first + i], pieces + i * ENTRY_PIECE))
+			return false;
+	}
+	return true;
+}
+
 /* All pieces are there before the first jump is. A jump that cannot be written takes back those before it. */
-static bool patch_all(const struct entry_plan *plan, const struct program *program)
+static bool patch_all(const struct entry_plan *plan, const struct entry_object *object)
 {
 	const uint64_t bytes = (plan->n * ENTRY_PIECE + PAGE - 1) / PAGE * PAGE;
-	const uintptr_t pieces = code_map_near(program->start, bytes);
+	const uintptr_t pieces = code_map_near(object->start, bytes);
 
 	if (!pieces)
 		return false;
 	os_own(pieces, bytes);
+	if (!put_pieces(plan, 0, plan->n, pieces, object))
+		return false;
 	for (uint32_t i = 0; i < plan->n; i++) {
-		if (!is_as_planned(program, &plan->entries[i]) ||
-		    !put_piece(program, &plan->entries[i], &functions[i], pieces + i * ENTRY_PIECE))
-			return false;
-	}
-	for (uint32_t i = 0; i < plan->n; i++) {
-		if (put_jump(program, &plan->entries[i], pieces + i * ENTRY_PIECE))
+		if (put_jump(object, &plan->entries[i], pieces + i * ENTRY_PIECE))
 			continue;
 		while (i-- > 0)
-			code_write(program->base + plan->entries[i].address, plan->entries[i].displaced,
+			code_write(object->base + plan->entries[i].address, plan->entries[i].displaced,
 				   ENTRY_JUMP_BYTES);
 		return false;
 	}
 	return true;
+}
+
+bool entries_prepare(const struct entry_plan *plan, uint32_t first, uint32_t n, uintptr_t pieces,
+		     const struct entry_object *object, struct linked_shape (*shape_of)(unsigned shape))
+{
+	bool done;
+
+	if (n > ENTRY_MOST || first > ENTRY_MOST - n)
+		return false;
+	find_shape = shape_of;
+	done = put_pieces(plan, first, n, pieces, object);
+	find_shape = NULL;
+	patched |= done;
+	return done;
 }
 
 /* ---- programs that were executed later ---- */
@@ -149,7 +170,7 @@ static bool is_answered(struct shm_family *family, struct shm_plan_request *requ
 }
 
 /* The symbols that the loader knows show whether the program has a malloc of its own. */
-static bool patch_executed(struct shm_family *family, const struct program *program)
+static bool patch_executed(struct shm_family *family, const struct entry_object *program)
 {
 	struct shm_plan_request *const request = &family->plan_request;
 	const uint32_t asked = family->trace_children && !elfsym_is_ours("malloc") ? ask(family, request) : 0;
@@ -166,7 +187,7 @@ static bool patch_executed(struct shm_family *family, const struct program *prog
 
 bool entries_patch(struct shm_family *family)
 {
-	struct program program;
+	struct entry_object program;
 
 	if (find_shape && !patched && dl_iterate_phdr(take_program, &program) == 1)
 		patched = is_for_this(&family->entries) ? patch_all(&family->entries, &program)

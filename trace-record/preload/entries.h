@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Patches the entries of an allocator that is linked into the program, as msrec has planned it. */
+/* Patches the entries of an allocator that is linked into the program, or prepares that, as msrec has planned it. */
 #ifndef PRELOAD_ENTRIES_H
 #define PRELOAD_ENTRIES_H
 
@@ -20,8 +20,8 @@ struct linked {
 
 /* What stands before functions of a shape (enum entry_shape). */
 struct linked_shape {
-	uintptr_t function;
-	unsigned arguments; /* of the function itself; 0: there is no such shape */
+	uintptr_t function; /* 0: there is no such shape */
+	unsigned arguments; /* of the function itself */
 };
 
 /* The process's other code has not run yet: entries may be patched, to lead to the functions that `shape_of` names. */
@@ -33,5 +33,18 @@ void entries_allow(struct linked_shape (*shape_of)(unsigned shape));
  * they were in its parent.
  */
 bool entries_patch(struct shm_family *family);
+
+/* What the loader adds to the plan's addresses; the mapped range. */
+struct entry_object {
+	uintptr_t base, start, end;
+};
+
+/*
+ * For entries [first, first + n) of a plan, which are the object's: makes the pieces that will lead to the functions that
+ * `shape_of` names, ENTRY_PIECE bytes each, in code memory at `pieces`, and leaves the entries as they are. False: it cannot
+ * be done. From now on entries_patch() takes the entries for patched.
+ */
+bool entries_prepare(const struct entry_plan *plan, uint32_t first, uint32_t n, uintptr_t pieces,
+		     const struct entry_object *object, struct linked_shape (*shape_of)(unsigned shape));
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "call.h"
 #include "entry_plan.h"
@@ -268,6 +269,35 @@ static void linked_free_aligned_sized(void *p, size_t align, size_t size, const 
 	FREE(size, align, (void *, size_t, size_t), (p, align, size));
 }
 
+/* ---- not of an allocator ---- */
+
+/* Calls no handlers. */
+static pid_t linked_fork(const struct linked *f)
+{
+	pid_t pid;
+
+	recorder_before_fork();
+	pid = FUNCTION(pid_t, (void))();
+	if (pid == 0) {
+		recorder_after_fork();
+		return pid;
+	}
+	recorder_forked();
+	if (pid < 0)
+		recorder_fork_failed();
+	return pid;
+}
+
+static int linked_close(void *handle, const struct linked *f)
+{
+	int result;
+
+	recorder_closing_begin();
+	result = FUNCTION(int, (void *))(handle);
+	recorder_closing_end();
+	return result;
+}
+
 /* ---- shapes ---- */
 
 struct linked_shape linked_shape(unsigned shape)
@@ -289,6 +319,8 @@ struct linked_shape linked_shape(unsigned shape)
 		[ENTRY_MALLOC_ANY] = { (void *)linked_malloc_any, 2 },
 		[ENTRY_MALLOCX] = { (void *)linked_mallocx, 2 },
 		[ENTRY_XALLOCX] = { (void *)linked_xallocx, 4 },
+		[ENTRY_FORK] = { (void *)linked_fork, 0 },
+		[ENTRY_CLOSE] = { (void *)linked_close, 1 },
 		[ENTRY_FREE] = { (void *)linked_free, 1 },
 		[ENTRY_FREE_ANY] = { (void *)linked_free_any, 2 },
 		[ENTRY_FREE_SIZED] = { (void *)linked_free_sized, 2 },

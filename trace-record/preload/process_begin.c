@@ -73,7 +73,7 @@ static uint32_t forget_threads(struct process *p)
 	return fork;
 }
 
-/* The states that the parent had, for the child's threads that will have these ring ids. */
+/* The states that the parent, or an earlier recording, had, for the threads that will have these ring ids. */
 static void place_threads(struct process *p)
 {
 	for (uint32_t i = 0; i < SHM_RINGS; i++) {
@@ -102,18 +102,20 @@ static void take_options(struct process *p)
 	RECORDER_ASSERT(p->options.depth > 0 && p->options.depth <= SHM_DEPTH_MAX);
 }
 
-static void begin_modules(struct process *p, bool forked)
+static void begin_modules(struct process *p)
 {
+	static bool begun;
 	struct module_table *table = shm_modules(p->segment);
 
 	table->capacity = SHM_MODULES;
 	table->text_capacity = SHM_MODULE_TEXT;
-	if (forked) {
+	if (begun) {
 		frametables_after_fork();
 		modules_after_fork(table);
 	} else {
 		modules_init(table, next.find_object, stamp_now);
 	}
+	begun = true;
 }
 
 /* Memcheck would read the recorder's memory for pointers, and warn of its system calls. */
@@ -168,15 +170,14 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->parent = parent;
 	segment->parent_fork = fork;
 	atomic_store(&segment->phase, phase ? phase : atomic_load(&p->family->phase));
-	if (forked)
-		place_threads(p);
+	place_threads(p);
 	p->forks.stale_locks |= forked && (p->forks.threaded || p->threaded);
 	atomic_store(&p->many_rings, false);
 	atomic_store(&p->full_at, 0);
 	atomic_store(&p->threaded, false);
 	atomic_store(&p->forks.forking, 0);
 	segment->start = stamp_now();
-	begin_modules(p, forked);
+	begin_modules(p);
 	if (!forked && p->family->trace_children)
 		atomic_store(&segment->command_bytes,
 			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
@@ -216,4 +217,44 @@ struct process *process_begin(void)
 		atomic_store(&process_off, true);
 	atomic_store(&setting_up, 0);
 	return process_now();
+}
+
+/* ---- another recording of the same process ---- */
+
+bool process_is_recorded(void)
+{
+	const struct process *p = process_now();
+
+	return p && !atomic_load(&process_off) && !shm_owner_gone(&p->family->collector) &&
+	       !atomic_load(&p->segment->refused);
+}
+
+void process_forget(void)
+{
+	struct process *p = &the_process;
+
+	atomic_store(&process_off, true);
+	process_unset_phase();
+	if (process_wiped)
+		atomic_store(&process_wiped->process, NULL);
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		if (p->threads[i])
+			atomic_store(&p->threads[i]->tp, 0);
+	}
+	segments_leave(p);
+	p->forks = (struct process_forks){ 0 };
+	sample_forget();
+	atomic_store(&process_skipped, false);
+}
+
+bool process_map_family(const char *path)
+{
+	struct process *p = &the_process;
+	size_t n = 0;
+
+	while (path[n] && n < sizeof(p->path) - 1)
+		n++;
+	__builtin_memcpy(p->path, path, n);
+	p->path[n] = 0;
+	return !path[n] && segments_map(p);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample.h"
 
+#include <string.h>
+
 #include "os.h"
 #include "recorder_assert.h"
 
@@ -27,6 +29,15 @@ bool sample_begin(uint64_t mean)
 	sample_mean = mean;
 	sample_on = buckets != NULL;
 	return sample_on;
+}
+
+void sample_forget(void)
+{
+	if (!sample_on)
+		return;
+	sample_on = false;
+	memset(buckets, 0, BUCKETS * sizeof(*buckets));
+	memset((void *)sample_counters, 0, sizeof(sample_counters));
 }
 
 /* ---- points ---- */

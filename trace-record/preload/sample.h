@@ -37,6 +37,9 @@ extern HIDDEN _Atomic uint8_t sample_counters[SAMPLE_COUNTERS];
 /* Sets the mean distance of points in bytes. False: no memory. */
 bool sample_begin(uint64_t mean);
 
+/* Empties the set: all blocks are recorded. No other thread is in this module. */
+void sample_forget(void);
+
 /* Begins a thread's countdown. Other seeds give other points. */
 void sample_seed(struct sample_countdown *countdown, uint64_t seed);
 

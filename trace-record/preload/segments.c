@@ -20,8 +20,10 @@ static uint32_t segments_within(uint64_t address_space)
 /* Before libc's own constructor there is no environment (.preinit_array runs then). */
 static bool find_path(struct process *p)
 {
-	const char *path = getenv(SHM_ENV);
+	const char *path = *p->path ? p->path : getenv(SHM_ENV);
 
+	if (path == p->path)
+		return true;
 	if (!path)
 		return os_initial_variable(SHM_ENV, p->path, sizeof(p->path));
 	if (strlen(path) >= sizeof(p->path))
@@ -65,6 +67,34 @@ void segments_unmap(struct process *p)
 {
 	os_call6(SYS_munmap, (long)p->family, (long)shm_bytes(p->segments), 0, 0, 0, 0);
 	p->family = NULL;
+}
+
+static void unmap_range(uintptr_t start, uintptr_t end)
+{
+	if (start < end)
+		os_call6(SYS_munmap, (long)start, (long)(end - start), 0, 0, 0, 0);
+}
+
+void segments_leave(struct process *p)
+{
+	const uintptr_t family = (uintptr_t)p->family, segment = (uintptr_t)p->segment;
+	const uintptr_t family_end = family + shm_bytes(p->segments);
+	const uintptr_t heads_end = segment + SHM_ROUND(sizeof(*p->segment));
+
+	if (family && segment && !p->apart) {
+		unmap_range(family, segment);
+		unmap_range(heads_end, family_end);
+	} else if (family) {
+		unmap_range(family, family_end);
+	}
+	if (segment && p->apart)
+		unmap_range(heads_end, segment + SHM_SEGMENT_BYTES);
+	p->family = NULL;
+	p->segment = NULL;
+	p->apart = false;
+	*p->path = 0;
+	memset(p->abandoned, 0, sizeof(p->abandoned));
+	atomic_store(&p->rings_open, 0);
 }
 
 /* ---- access ---- */

@@ -18,6 +18,12 @@ bool segments_map(struct process *p);
 /* Unmaps the family, of which the process has claimed nothing. */
 void segments_unmap(struct process *p);
 
+/*
+ * Unmaps all but the heads of the process's rings: the mutexes there are in lists of its threads, which libc and the kernel
+ * follow as long as these threads live.
+ */
+void segments_leave(struct process *p);
+
 /* Claims a segment. The one that the process has is its parent's, and is given up. */
 bool segments_claim(struct process *p);
 

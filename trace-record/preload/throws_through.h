@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A failing operator new throws through the frame of the function that stands before it. The C++ runtime, as it unwinds,
- * calls the frame's personality routine (Itanium C++ ABI, 2.5.2; operators.c has it): it records the failed call, and the
+ * calls the frame's personality routine (Itanium C++ ABI, 2.5.2; throws_through.c has it): it records the failed call, and the
  * thread leaves the operator. The frame has no other clean-up, so there is no landing pad.
  */
 #ifndef PRELOAD_THROWS_THROUGH_H

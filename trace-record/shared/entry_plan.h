@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the entries of an allocator that is linked into a program are patched, so that calls reach the recorder. msrec makes
- * the plan from the program's file, with a decoder of instructions; the program carries it out without one.
+ * How the entries of functions are patched, so that calls reach the recorder: those of an allocator that is linked into a
+ * program, or, in a running program, of the libraries that have them. msrec makes the plan from the file, with a decoder of
+ * instructions; the program carries it out without one.
  *
  * The first instructions of a function are displaced: a jump to the recorder takes their place, and they run elsewhere, in
- * front of a jump to the rest of the function. Addresses are those of the file; the loader adds the same number to all.
+ * front of a jump to the rest of the function. Addresses are those of the file, to which the loader adds the same number;
+ * in a plan for a running program that number is in them.
  */
 #ifndef TRACE_RECORD_ENTRY_PLAN_H
 #define TRACE_RECORD_ENTRY_PLAN_H
@@ -32,6 +34,8 @@ enum entry_shape {
 	ENTRY_MALLOC_ANY,         /* size, any */
 	ENTRY_MALLOCX,            /* size, jemalloc's flags */
 	ENTRY_XALLOCX,            /* block, size, extra, flags */
+	ENTRY_FORK,               /* nothing; as _Fork */
+	ENTRY_CLOSE,              /* a handle; as dlclose */
 	ENTRY_FREE,               /* block */
 	ENTRY_FREE_ANY,           /* block, any */
 	ENTRY_FREE_SIZED,         /* block, size */

@@ -33,7 +33,7 @@
 #include "mst_op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 16u
+#define SHM_VERSION 17u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -320,6 +320,12 @@ static inline bool shm_owner_gone(pthread_mutex_t *mutex)
 	const uint32_t word = atomic_load_explicit((_Atomic uint32_t *)mutex, memory_order_acquire);
 
 	return word & FUTEX_OWNER_DIED;
+}
+
+/* The owner of the mutex goes before its thread ends. */
+static inline void shm_leave(pthread_mutex_t *mutex)
+{
+	atomic_fetch_or((_Atomic uint32_t *)mutex, FUTEX_OWNER_DIED);
 }
 
 /* ---- events ---- */

@@ -16,13 +16,15 @@ static bool put_distance(uint8_t *at, uintptr_t end, uintptr_t to)
 /* The program's registers stay, but for the one of the additional argument. */
 static void put_way_in(uint8_t *piece, const struct entry_target *target)
 {
-	/* mov $last, %rsi, %rdx, %rcx, %r8 */
-	static const uint8_t moves[][2] = { { 0x48, 0xbe }, { 0x48, 0xba }, { 0x48, 0xb9 }, { 0x49, 0xb8 } };
+	/* mov $last, %rdi, %rsi, %rdx, %rcx, %r8 */
+	static const uint8_t moves[][2] = {
+		{ 0x48, 0xbf }, { 0x48, 0xbe }, { 0x48, 0xba }, { 0x48, 0xb9 }, { 0x49, 0xb8 }
+	};
 	/* jmp *0(%rip), in front of the address */
 	static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 };
 
 	_Static_assert(2 + 8 + sizeof(jump) + 8 <= ENTRY_REAL_AT, "the first way ends before the second");
-	memcpy(piece, moves[target->arguments - 1], 2);
+	memcpy(piece, moves[target->arguments], 2);
 	memcpy(piece + 2, &target->last, 8);
 	memcpy(piece + 10, jump, sizeof(jump));
 	memcpy(piece + 10 + sizeof(jump), &target->function, 8);
