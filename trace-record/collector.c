@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attachment.h"
 #include "control.h"
 #include "plan_requests.h"
 #include "processes.h"
@@ -25,6 +26,7 @@ struct collector {
 	struct session session;
 	struct processes processes;
 	_Atomic uint32_t signals; /* to be passed on, a bit each */
+	_Atomic bool detach;      /* all recordings are to end */
 	bool room_wanted;         /* a disk is full, and that was reported in this round */
 	uint64_t alone_ns; /* since when a full disk is waited for with all processes gone; 0: not so */
 };
@@ -61,12 +63,15 @@ struct collector *collector_create(const struct msrec_options *options, report_f
 		.family = { .fd = -1 },
 		.file_set = { .overwrite = options->output.overwrite },
 		.control = { .fd = -1 },
+		.attachment = options->program.attachment,
 		.wait_for_room = wait_for_room,
 		.others_live = others_live,
 		.owner = c,
 	};
 	if (processes_init(&c->processes, &c->session) != 0 ||
-	    family_create(&c->session.family, &options->capture) != 0) {
+	    family_create(&c->session.family, &options->capture,
+			  options->program.attachment ? attachment_family(options->program.attachment)
+						      : -1) != 0) {
 		const int error_number = errno;
 
 		collector_destroy(c);
@@ -139,7 +144,7 @@ static bool wait_for_room(void *owner)
 	struct session *s = &c->session;
 	const struct timespec pause = { 0, ROOM_CHECK_NS };
 
-	if (!c->processes.main_pid || !s->writing)
+	if ((!c->processes.main_pid && !s->attachment) || !s->writing)
 		return false;
 	if (!c->room_wanted)
 		s->report(&(struct recording_report){
@@ -170,12 +175,14 @@ static void pass_signals(struct collector *c)
 	}
 }
 
-/* Ends all recordings when their time is up. */
+/* Ends all recordings when their time is up, or that was asked for. */
 static void check_time(struct collector *c)
 {
 	const uint64_t duration_ns = c->session.options.duration_s * (uint64_t)1000000000u;
 
-	if (duration_ns && !c->processes.stopped && c->session.clock.ns[1] >= duration_ns)
+	const bool is_over = duration_ns && c->session.clock.ns[1] >= duration_ns;
+
+	if ((is_over || atomic_load(&c->detach)) && !c->processes.stopped)
 		processes_stop(&c->processes);
 }
 
@@ -248,23 +255,22 @@ static uint64_t next_sleep(uint64_t ns, uint64_t events)
 	return ns < SLEEP_MIN_NS ? SLEEP_MIN_NS : ns > most ? most : ns;
 }
 
-/* msrec always waits for the main process; for others only while they are recorded or may be again. */
+/* msrec always waits for the process that it has started; for others only while they are recorded or may be again. */
 static bool has_work(const struct processes *processes)
 {
 	const struct process *p = processes->first;
 
-	while (p && processes->stopped && p->recording.stopped)
+	while (p && (processes->stopped || processes->attached_pid) && p->recording.stopped)
 		p = p->next;
 	return p || !processes->main_ended;
 }
 
-int collector_run(struct collector *c, pid_t pid)
+static void run(struct collector *c)
 {
 	struct session *const s = &c->session;
 	uint64_t sleep_ns = SLEEP_MIN_NS;
 
-	assert(pid > 0 && c->processes.first);
-	c->processes.main_pid = pid;
+	assert(c->processes.first);
 	while (has_work(&c->processes)) {
 		const uint32_t doorbell = atomic_load(&s->family.shm->doorbell);
 
@@ -275,7 +281,27 @@ int collector_run(struct collector *c, pid_t pid)
 	workers_finish(&s->workers, s->report);
 	unrecorded_take(&s->unrecorded, s->family.shm, s->report);
 	assert(c->processes.main_ended);
+}
+
+int collector_run(struct collector *c, pid_t pid)
+{
+	assert(pid > 0);
+	c->processes.main_pid = pid;
+	run(c);
 	return c->processes.main_status;
+}
+
+void collector_run_attached(struct collector *c)
+{
+	assert(c->session.attachment);
+	run(c);
+	processes_leave_rest(&c->processes);
+}
+
+void collector_detach(struct collector *c)
+{
+	atomic_store(&c->detach, true);
+	collector_wake(c);
 }
 
 void collector_pass_on(struct collector *c, int signal_number)

@@ -39,6 +39,12 @@ void collector_discard(struct collector *collector);
  */
 int collector_run(struct collector *collector, pid_t pid);
 
+/* Collects until the process that options.program.attachment is to, and its children, are gone, or all recordings ended. */
+void collector_run_attached(struct collector *collector);
+
+/* In a signal handler: ends all recordings, and the attachment. */
+void collector_detach(struct collector *collector);
+
 /* In a signal handler: sends the signal on to all recorded processes that live. */
 void collector_pass_on(struct collector *collector, int signal_number);
 

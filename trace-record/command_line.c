@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,8 @@ static const struct argp_option options[] = {
 	  "Mark that time since the program's start, as 1.5s, 300ms or 2m, for --at=mark:NAME (TIME); may be given again",
 	  1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
+	{ "pid", OPT_PID, "PID", 0,
+	  "Attach to a process that runs, instead of starting PROGRAM, until Ctrl-C or msrec stop PID", 2 },
 	{ "engine", OPT_ENGINE, "preload|valgrind", 0,
 	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
 	{ "dormant", OPT_DORMANT, NULL, 0,
@@ -142,7 +145,6 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Messages:", 4 },
 	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 4 },
 	{ "verbose", 'v', NULL, 0, "Say more", 4 },
-	{ "pid", OPT_PID, "PID", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 4 }, /* refused with a hint */
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -385,7 +387,7 @@ static error_t parse_check(struct check_options *check, int key, char *arg)
 	}
 }
 
-static error_t parse_message(struct command_line *line, int key, struct argp_state *state)
+static error_t parse_message(struct command_line *line, int key, const char *arg, struct argp_state *state)
 {
 	switch (key) {
 	case 'q':
@@ -395,8 +397,7 @@ static error_t parse_message(struct command_line *line, int key, struct argp_sta
 		line->verbosity++;
 		return 0;
 	case OPT_PID:
-		argp_error(state, "-p: cannot attach to a running process; start it with 'msrec PROGRAM' "
-				  "(--duration=S and --sample=BYTES suit long runs)");
+		line->pid = (pid_t)number(state, key, arg, 1, INT_MAX);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -439,6 +440,28 @@ static void settle_check(const struct command_line *line, struct argp_state *sta
 					   : "drop-passed");
 }
 
+/* What needs the recorder to be there from the start. */
+static void settle_attached(const struct command_line *line, struct argp_state *state)
+{
+	const struct capture_options *const capture = &line->options.capture;
+	const char *refused = capture->exact            ? "engine=valgrind"
+			      : capture->dormant        ? "dormant"
+			      : capture->trace_children ? "trace-children"
+			      : capture->maps           ? "mmap"
+			      : capture->pages          ? "pages"
+			      : capture->timer_ms       ? "timer"
+			      : capture->stacks         ? "stacks"
+			      : capture->instructions   ? "instructions"
+			      : line->check.n           ? "check"
+							: NULL;
+
+	if (line->argc > 0)
+		argp_error(state, "--pid attaches to a process that runs: no program is started");
+	if (refused)
+		argp_error(state, "--pid is not for --%s, which needs the recorder from the program's start",
+			   refused);
+}
+
 static void settle(const struct command_line *line, struct argp_state *state)
 {
 	const struct capture_options *const capture = &line->options.capture;
@@ -449,6 +472,8 @@ static void settle(const struct command_line *line, struct argp_state *state)
 		argp_error(state, "--trace-children-%s needs --trace-children=yes",
 			   capture->children_skip ? "skip" : "only");
 	settle_check(line, state);
+	if (line->pid)
+		settle_attached(line, state);
 	if (capture->dormant && (capture->exact || capture->pages || capture->maps || line->check.n))
 		argp_error(state, "--dormant is not for --%s, which is about all that the program does",
 			   line->check.n    ? "check"
@@ -481,13 +506,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		error = parse_capture(line, key, arg, state);
 	if (error == ARGP_ERR_UNKNOWN)
 		error = parse_check(&line->check, key, arg);
-	return error == ARGP_ERR_UNKNOWN ? parse_message(line, key, state) : error;
+	return error == ARGP_ERR_UNKNOWN ? parse_message(line, key, arg, state) : error;
 }
 
 int command_line_parse(struct command_line *line, int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options, .parser = parse, .args_doc = "PROGRAM [ARG...]", .doc = doc
+		.options = options, .parser = parse, .args_doc = "PROGRAM [ARG...]\n--pid=PID", .doc = doc
 	};
 	error_t error;
 
@@ -511,7 +536,7 @@ int command_line_parse(struct command_line *line, int argc, char **argv)
 			: ENOMEM;
 	if (error)
 		complain("%s", strerror(error));
-	else if (line->argc == 0)
+	else if (line->argc == 0 && !line->pid)
 		complain("no program given; 'msrec --help' says more");
-	return error || line->argc == 0 ? LAUNCH_FAILED : 0;
+	return error || (line->argc == 0 && !line->pid) ? LAUNCH_FAILED : 0;
 }

@@ -109,7 +109,13 @@ static void obey_stop(struct order *o)
 		refuse(o, "--check needs whole recordings");
 		return;
 	}
-	recording_drain(o->session, o->recording, o->stamp);
+	recording_detach(o->session, o->recording);
+	if (!o->recording->stopped)
+		recording_drain(o->session, o->recording, o->stamp);
+	if (o->recording->stopped) {
+		say_path(o, o->recording->path);
+		return;
+	}
 	recording_stop(o->session, o->recording);
 	say_path(o, o->recording->path);
 }
@@ -120,6 +126,8 @@ static void obey_switch(struct order *o)
 	if (o->session->options.capture.fixed)
 		refuse(o,
 		       "a recording with --check, --pages, --mmap or --engine=valgrind cannot be switched");
+	else if (o->session->attachment)
+		refuse(o, "msrec is attached to it: 'msrec stop' leaves it, and --pid=PID attaches again");
 	else if (tracee_segment(o->recording->tracee)->patched)
 		refuse(o, "a program with an allocator linked into it cannot be switched");
 	else if (!tracee_switch(o->recording->tracee, o->session->family.shm, o->request->op == CONTROL_ON,

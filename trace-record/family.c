@@ -19,15 +19,17 @@ static bool may_grow_to(uint64_t bytes)
 	return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes;
 }
 
-static int map_family(struct family *family)
+static int map_family(struct family *family, int fd)
 {
 	const uint64_t bytes = shm_bytes(SHM_SEGMENTS);
 
+	family->fd = fd;
 	if (!may_grow_to(bytes)) {
 		errno = EFBIG;
 		return -1;
 	}
-	family->fd = memfd_create("msrec", MFD_CLOEXEC);
+	if (fd < 0)
+		family->fd = memfd_create("msrec", MFD_CLOEXEC);
 	if (family->fd < 0 || ftruncate(family->fd, (off_t)bytes) != 0)
 		return -1;
 	family->shm = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, family->fd, 0);
@@ -43,10 +45,10 @@ static void copy_patterns(char to[SHM_PATTERNS], const char *patterns)
 		snprintf(to, SHM_PATTERNS, "%s", patterns);
 }
 
-int family_create(struct family *family, const struct capture_options *options)
+int family_create(struct family *family, const struct capture_options *options, int fd)
 {
 	*family = (struct family){ .fd = -1 };
-	if (map_family(family) != 0) {
+	if (map_family(family, fd) != 0) {
 		const int error_number = errno;
 
 		family_leave(family);
@@ -74,13 +76,17 @@ int family_create(struct family *family, const struct capture_options *options)
 	};
 	copy_patterns(family->shm->children_skip, options->children_skip);
 	copy_patterns(family->shm->children_only, options->children_only);
+	family->owner = getpid();
 	shm_lock_for_life(&family->shm->collector);
 	snprintf(family->path, sizeof(family->path), "/proc/%d/fd/%d", getpid(), family->fd);
 	return 0;
 }
 
+/* A robust mutex says that its owner is gone only if the owner still maps it. */
 void family_leave(struct family *family)
 {
+	if (family->shm && family->owner == getpid())
+		shm_leave(&family->shm->collector);
 	if (family->shm)
 		munmap(family->shm, shm_bytes(SHM_SEGMENTS));
 	if (family->fd >= 0)

@@ -72,6 +72,15 @@ char *installed_preload(bool with_pages, bool with_entries)
 	return libraries;
 }
 
+char *installed_attached(void)
+{
+	char *path = find_part("preload", "libmsrec-attach.so");
+
+	if (!path)
+		complain("libmsrec-attach.so is neither beside this program nor where it was installed");
+	return path;
+}
+
 char *installed_valgrind(void)
 {
 	char *tool = find_part(".", "valgrind/msrec-amd64-linux"), *slash, *starter = NULL;

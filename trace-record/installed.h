@@ -11,6 +11,9 @@
  */
 char *installed_preload(bool with_pages, bool with_entries);
 
+/* The library for a process that runs; NULL after a message: it is not there. To be freed. */
+char *installed_attached(void);
+
 /* The program that starts the tool for Valgrind; NULL after a message: it is not there. */
 char *installed_valgrind(void);
 

@@ -150,7 +150,7 @@ uint64_t mapper_own_space(void)
 	return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
 }
 
-bool has_unknown_mapper(int fd, bool (*known)(const void *context, pid_t pid), const void *context)
+pid_t mapper_unknown(int fd, bool (*known)(const void *context, pid_t pid), const void *context)
 {
-	return find_mapper(fd, 0, known, context) != 0;
+	return find_mapper(fd, 0, known, context);
 }

@@ -33,7 +33,7 @@ pid_t mapper_of_space(int fd, pid_t number);
 /* That namespace, as in struct shm_segment; 0: not known. */
 uint64_t mapper_own_space(void);
 
-/* Whether any process maps the file but the caller and those for which `known` returns true. */
-bool has_unknown_mapper(int fd, bool (*known)(const void *context, pid_t pid), const void *context);
+/* A process that maps the file, but the caller and those for which `known` returns true; 0: there is none. */
+pid_t mapper_unknown(int fd, bool (*known)(const void *context, pid_t pid), const void *context);
 
 #endif

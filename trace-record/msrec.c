@@ -11,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attachment.h"
 #include "collector.h"
+#include "command.h"
 #include "command_line.h"
 #include "control_command.h"
 #include "counter.h"
@@ -242,6 +244,119 @@ static int record(void)
 	return failed;
 }
 
+/* ---- attaching ---- */
+
+static void detach(int signal_number)
+{
+	(void)signal_number;
+	collector_detach(the_collector);
+}
+
+/* Ctrl-C and its like end the recording, not the process. */
+static void catch_detaching_signals(struct collector *collector)
+{
+	static const int detaching[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	const struct sigaction action = { .sa_handler = detach };
+
+	the_collector = collector;
+	for (size_t i = 0; i < sizeof(detaching) / sizeof(*detaching); i++)
+		sigaction(detaching[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+static void report_problem(char *problem)
+{
+	complain("process %d %s", (int)config.line.pid, problem);
+	free(problem);
+}
+
+static void report_stops(const struct attachment *attachment)
+{
+	const struct attachment_stops stops = attachment_stops(attachment);
+
+	if (config.line.verbosity > 1)
+		complain(
+			"process %d stood still %u times, %.2f ms at most and %.2f ms in all; one thread worked for "
+			"msrec for %.0f ms",
+			(int)config.line.pid, stops.n, (double)stops.longest_ns / 1e6,
+			(double)stops.sum_ns / 1e6, (double)stops.host_ns / 1e6);
+}
+
+/* Records the process that the attachment is open to. Returns msrec's exit status. */
+static int record_attached(struct attachment *attachment)
+{
+	struct collector *collector = collector_create(&config.line.options, messages_report);
+	struct collector_gaps gaps;
+	char *problem;
+
+	if (!collector) {
+		complain("cannot use shared memory: %s", strerror(errno));
+		return LAUNCH_FAILED;
+	}
+	problem = collector_prepare(collector, config.line.pid);
+	if (problem) {
+		complain("%s", problem);
+		free(problem);
+		collector_destroy(collector);
+		return LAUNCH_FAILED;
+	}
+	catch_detaching_signals(collector);
+	problem = attachment_begin(attachment);
+	if (problem) {
+		report_problem(problem);
+		collector_discard(collector);
+		collector_destroy(collector);
+		return LAUNCH_FAILED;
+	}
+	collector_settle(collector);
+	if (config.line.verbosity > 0)
+		complain(
+			"attached to process %d; Ctrl-C or 'msrec stop %d' ends the recording, the process goes on",
+			(int)config.line.pid, (int)config.line.pid);
+	collector_run_attached(collector);
+	gaps = collector_gaps(collector);
+	report_gaps(&gaps);
+	collector_destroy(collector);
+	if (config.line.verbosity > 0)
+		last_lines_print(&(struct last_lines){
+			.capture = &config.line.options.capture,
+			.verbosity = config.line.verbosity,
+		});
+	return 0;
+}
+
+static int attach(void)
+{
+	static struct command command;
+	char *const library = installed_attached();
+	struct attachment *attachment = NULL;
+	char *problem;
+	int status;
+
+	if (!library)
+		return LAUNCH_FAILED;
+	problem = attachment_open(&attachment, config.line.pid, library);
+	free(library);
+	if (problem) {
+		report_problem(problem);
+		return LAUNCH_FAILED;
+	}
+	command_read(&command, config.line.pid);
+	config.line.options.program = (struct program_options){
+		.exe = command.exe,
+		.argc = (int)command.argc,
+		.argv = (char *const *)command.argv,
+		.entries = attachment_plan(attachment),
+		.attachment = attachment,
+	};
+	status = record_attached(attachment);
+	report_stops(attachment);
+	attachment_destroy(attachment);
+	command_finish(&command);
+	return status;
+}
+
 /* ---- before the run ---- */
 
 /* Whether the program will find the shared memory by msrec's pid; else false after a message. */
@@ -398,6 +513,11 @@ int main(int argc, char **argv)
 	messages_setup(config.line.verbosity, config.line.check.n > 0);
 	if (!settle_engine(&config.line.options))
 		return LAUNCH_FAILED;
+	if (config.line.pid) {
+		if (!settle_stream(&config.line.options))
+			return LAUNCH_FAILED;
+		return attach();
+	}
 	status = find_program();
 	if (status)
 		return status;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct attachment;
 struct entry_plan;
 
 /* What is recorded of a process. */
@@ -49,6 +50,7 @@ struct program_options {
 	int argc;
 	char *const *argv;                /* as the program gets it */
 	const struct entry_plan *entries; /* for an allocator that is linked into it */
+	struct attachment *attachment;    /* it runs, and is attached to; NULL: it is started */
 };
 
 /* A mark that msrec sets (--mark). */

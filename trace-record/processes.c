@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attachment.h"
 #include "mappers.h"
 
 #define EXEC_CHECK_NS 200000000u
@@ -73,6 +74,11 @@ char *processes_prepare(struct processes *ps, pid_t pid)
 	if (!p)
 		return strdup("out of memory");
 	ps->main_before = memory_peak(pid);
+	if (ps->session->attachment) {
+		ps->attached_pid = pid;
+		ps->main_ended = true;
+		p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	}
 	problem = recording_prepare(ps->session, &p->recording);
 	if (problem)
 		process_destroy(p);
@@ -242,7 +248,7 @@ static bool meet_process(struct processes *ps, uint32_t i)
 	assert(ps->known[i] <= 2 * DEFER_ROUNDS);
 	ps->known[i] = KNOWN;
 	if (!parent)
-		p = process_prepared(ps, number);
+		p = process_prepared(ps, ps->attached_pid ? ps->attached_pid : number);
 	if (!p)
 		p = add_process(ps, segment);
 	if (p) {
@@ -390,12 +396,48 @@ bool processes_others_live(const struct processes *ps, const struct recording *r
 
 void processes_stop(struct processes *ps)
 {
+	if (ps->session->attachment)
+		meet(ps);
 	ps->stopped = true;
 	for (struct process *p = ps->first; p; p = p->next) {
 		struct recording *r = &p->recording;
 
-		if (r->tracee && r->path && !r->stopped && !p->dead && !r->executed)
+		if (r->stopped || p->dead || r->executed)
+			continue;
+		recording_detach(ps->session, r);
+		if (r->tracee && r->path && !r->stopped)
 			recording_stop(ps->session, r);
+		else if (ps->session->attachment)
+			r->stopped = true; /* it has made no call */
+	}
+}
+
+#define REST_MOST 256u /* processes */
+
+struct left {
+	pid_t pids[REST_MOST];
+	uint32_t n;
+};
+
+static bool is_left(const void *context, pid_t pid)
+{
+	const struct left *left = context;
+
+	for (uint32_t i = 0; i < left->n; i++) {
+		if (left->pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+void processes_leave_rest(struct processes *ps)
+{
+	struct left left = { .n = 0 };
+	pid_t pid;
+
+	while (left.n < REST_MOST && (pid = mapper_unknown(ps->session->family.fd, is_left, &left))) {
+		attachment_leave(ps->session->attachment, pid);
+		left.pids[left.n++] = pid;
 	}
 }
 
@@ -454,7 +496,7 @@ static bool awaits_orphans(const struct processes *ps, struct process *p)
 	if (p->orphans_checked_ns && now - p->orphans_checked_ns < ORPHAN_CHECK_NS)
 		return true;
 	p->orphans_checked_ns = now;
-	return has_unknown_mapper(ps->session->family.fd, is_recorded, ps->first);
+	return mapper_unknown(ps->session->family.fd, is_recorded, ps->first) != 0;
 }
 
 /* The last process before `end` that is gone. */

@@ -25,6 +25,7 @@ struct processes {
 	uint8_t *known;        /* by segment: KNOWN = has a process here, else rounds deferred */
 	pid_t main_pid;        /* 0: not started */
 	bool main_ended;
+	pid_t attached_pid;   /* the program runs, and is no child of msrec; 0: it is one */
 	int main_status;      /* as waitpid() gave it */
 	bool main_executed;   /* it was a recorded program before its present one */
 	uint64_t main_before; /* bytes that were resident in it before it became the program, at most */
@@ -62,6 +63,9 @@ void processes_end_gone(struct processes *processes);
 
 /* Ends all recordings; the processes go on. */
 void processes_stop(struct processes *processes);
+
+/* Leaves the processes with the attachment's entries that have made no call, and so are not known. */
+void processes_leave_rest(struct processes *processes);
 
 bool processes_any_alive(struct processes *processes);
 

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "attachment.h"
 #include "frames.h"
 #include "symbolizer.h"
 
@@ -274,6 +276,8 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 	}
 	r->writer = NULL;
 	tracee_set_start(r->tracee, r->start_ns);
+	if (s->attachment)
+		tracee_begin_late(r->tracee, segment->start);
 	tracee_set_marks(r->tracee, s->options.marks, s->options.n_marks);
 	tracee_set_process(r->tracee, r->pid, r->command.exe);
 	limit_batch(r, s->options.output.max_bytes);
@@ -445,9 +449,39 @@ void recording_begin_last(struct session *s, struct recording *r)
 		begin_file(s, r, true);
 }
 
+#define LEAVE_NS 1000000000u /* for threads to come out of the recorder */
+#define LEAVE_PAUSE_NS 32000000u
+
+/* Full rings would keep threads in the recorder, so that they are drained meanwhile. */
+void recording_detach(struct session *s, struct recording *r)
+{
+	struct timespec pause = { 0, 1000000 };
+	uint64_t start_ns;
+	bool left = false;
+
+	if (!s->attachment || r->detached)
+		return;
+	r->detached = true;
+	clock_sample(&s->clock);
+	start_ns = s->clock.ns[1];
+	while (!left && s->clock.ns[1] - start_ns < LEAVE_NS) {
+		left = attachment_leave(s->attachment, r->pid);
+		recording_drain(s, r, clock_sample(&s->clock));
+		if (!left)
+			nanosleep(&pause, NULL);
+		if (pause.tv_nsec < LEAVE_PAUSE_NS)
+			pause.tv_nsec *= 2;
+	}
+	clock_sample(&s->clock);
+	recording_drain(s, r, UINT64_MAX);
+}
+
 void recording_stop(struct session *s, struct recording *r)
 {
 	assert(r->tracee && r->path && !r->stopped);
+	if (s->attachment && !r->detached)
+		attachment_leave(s->attachment, r->pid);
+	r->detached = s->attachment != NULL;
 	r->stopped = true;
 	recording_end(s, r, MST_END_DETACHED, 0);
 	atomic_store(&tracee_segment(r->tracee)->refused, 1);

@@ -31,6 +31,7 @@ struct recording {
 	uint64_t flushed_ns, names_ns;    /* of the session's clock: when that was done last */
 	int error, error_number;          /* of the first failure */
 	bool executed;                    /* the process goes on as another program */
+	bool detached;                    /* the entries of a process that was attached to are as they were */
 	bool stopped;                     /* the last file is finished; the process may live on */
 };
 
@@ -74,6 +75,12 @@ bool recording_snapshot(struct session *session, struct recording *recording, ui
 
 /* Goes on in the next file, with the events stamped after `until`. False: recording has ended. */
 bool recording_rotate(struct session *session, struct recording *recording, uint64_t until);
+
+/*
+ * Of a process that msrec has attached to: lets its calls go past the recorder, and takes the events of those that are in
+ * there. recording_stop() follows. Of other processes: does nothing.
+ */
+void recording_detach(struct session *session, struct recording *recording);
 
 /* Ends the recording while the process goes on. */
 void recording_stop(struct session *session, struct recording *recording);

@@ -26,6 +26,7 @@ struct session {
 	struct workers workers;
 	struct unrecorded unrecorded;
 	struct control_socket control;
+	struct attachment *attachment;   /* to the program and its children; NULL: it was started */
 	const struct recording *writing; /* whose file is written now; NULL: no writer waits for room */
 
 	/* How a recording asks its owner. */

@@ -64,6 +64,12 @@ bool tracee_switch(struct tracee *t, struct shm_family *family, bool on, uint64_
 	return true;
 }
 
+void tracee_begin_late(struct tracee *t, uint64_t stamp)
+{
+	tracee_ask(t, &(struct asked){ .stamp = stamp, .op = MST_OP_OFF });
+	tracee_ask(t, &(struct asked){ .stamp = stamp, .op = MST_OP_ON });
+}
+
 void tracee_settle_phase(struct tracee *t)
 {
 	const bool off = atomic_load(&t->segment->phase) >= SHM_OFF;

@@ -83,6 +83,9 @@ bool tracee_ask(struct tracee *tracee, const struct asked *asked);
 /* Switches recording on or off, between the events stamped before and after. False as above; then nothing has changed. */
 bool tracee_switch(struct tracee *tracee, struct shm_family *family, bool on, uint64_t stamp);
 
+/* The process has had blocks before recording began at that stamp: what it frees may be one of those. */
+void tracee_begin_late(struct tracee *tracee, uint64_t stamp);
+
 /* The parent of a forked child may have been switched between the fork and the child's beginning. */
 void tracee_settle_phase(struct tracee *child);
 

@@ -2,7 +2,8 @@
 /*
  * Calls the allocator that is linked into it, from two threads that also free each other's blocks, and keeps an account by
  * libgcc's unwinder. Prints a line for each stack: calls, bytes, the function that called, and the places in its callers;
- * then the calls of each kind, frees, and what is live. With a prefix (-DPREFIX=mi_) it uses functions of those names.
+ * then the calls of each kind, frees, and what is live. With a prefix (-DPREFIX=mi_) it uses functions of those names;
+ * -DWAIT: it waits for a line first.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -317,6 +318,9 @@ int main(int argc, char **argv)
 {
 	pthread_t other;
 
+#ifdef WAIT
+	(void)getchar(); /* until msrec is attached */
+#endif
 	stacks = mmap(NULL, STACKS * sizeof(*stacks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		      0);
 	if (stacks == MAP_FAILED || pthread_create(&other, NULL, work, (void *)1) != 0)

@@ -40,6 +40,7 @@ complete $own -l max-size -x -a '100m 1g 10g' -d 'End the recording before a fil
 complete $own -l rotate -f -d 'Go on in another file; keep the last N'
 complete $own -l mark -x -d 'Mark a time since the start, TIME:NAME'
 complete $own -l duration -x -d 'End the recording after so many seconds'
+complete $own -s p -l pid -x -a '(__fish_complete_pids)' -d 'Attach to a process that runs'
 complete $own -l dormant -d 'Record nothing until msrec on PID'
 complete $own -l no-args -d 'Keep arguments out of the traces'
 complete $own -l engine -x -a 'preload valgrind' -d 'Record by a library, or exactly by a tool for Valgrind'
