@@ -210,31 +210,18 @@ static void case_many_threads(void)
 		pthread_join(thread[i], NULL);
 }
 
-/* More threads at a time than there are rings; the calls of the others are counted as lost. */
-static void case_more_threads(void)
-{
-	static pthread_t thread[1100];
-
-	pthread_barrier_init(&barrier, NULL, 1100);
-	for (int i = 0; i < 1100; i++)
-		start(&thread[i], barrier_thread, NULL);
-	for (int i = 0; i < 1100; i++)
-		pthread_join(thread[i], NULL);
-	churn(100);
-}
-
-/* The last 100 of 1,100 threads go on when the others are gone, so that there are rings for all of them. */
 static void *patient_thread(void *argument)
 {
 	barrier_thread(argument);
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 400; i++) {
 		usleep(1000);
 		churn(10);
 	}
 	return NULL;
 }
 
-static void case_patient_threads(void)
+/* More threads than there are rings; calls of the others are lost, but not those when there are rings again. */
+static void case_more_threads(void)
 {
 	static pthread_t thread[1100];
 
@@ -243,6 +230,7 @@ static void case_patient_threads(void)
 		start(&thread[i], i < 1000 ? barrier_thread : patient_thread, NULL);
 	for (int i = 0; i < 1100; i++)
 		pthread_join(thread[i], NULL);
+	churn(100);
 }
 
 /* Blocks that change hands: one thread allocates, another frees at once. */
@@ -864,7 +852,6 @@ static const struct {
 	{ "short-threads", case_short_threads },
 	{ "many-threads", case_many_threads },
 	{ "more-threads", case_more_threads },
-	{ "patient-threads", case_patient_threads },
 	{ "exchange", case_exchange },
 	{ "leave-threads", case_leave_threads },
 	{ "mlockall", case_mlockall },

@@ -241,24 +241,16 @@ def little_memory(bench):
 
 
 def more_threads(bench):
-    """The calls of threads without a ring are lost, and counted."""
+    """Calls of threads without a ring are lost, and counted. Of the 76 without one among the last 100, which go on
+    alone with 4,000 calls each, not most of them: they get rings."""
     argv = [bench.host, "more-threads"]
     got, out, err, stats = bench.record(argv)
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
     missing = own_calls(out) - stats[0]["aligned_alloc"]
     expect(0 < missing <= stats[0]["lost"], f"{missing} calls missing, {stats[0]['lost']} events lost")
+    expect(missing < 1100 * 40 + 150000, f"{missing} calls missing")
     check_whole(stats[0], lost=None, unknown=None, implied=None)
     return f"{stats[0]['threads']} of them recorded, {missing} calls missing, {stats[0]['lost']} events lost"
-
-
-def patient_threads(bench):
-    """Threads without a ring get one when others are gone: of 200,000 calls behind that more than half are there."""
-    got, out, err, stats = bench.record([bench.host, "patient-threads"])
-    expect(got == 0, f"status {got}: {err.strip()[-200:]}")
-    missing = own_calls(out) - stats[0]["aligned_alloc"]
-    expect(0 < missing <= stats[0]["lost"], f"{missing} calls missing, {stats[0]['lost']} events lost")
-    expect(missing < 1100 * 40 + 100000, f"{missing} calls missing")
-    return f"{missing} calls missing"
 
 
 def many_processes(bench):
@@ -502,7 +494,6 @@ HOSTS = [
     ("2000 short threads, msrec late", late_reader),
     ("300 threads at once", simple("many-threads")),
     ("1100 threads at once", more_threads),
-    ("1100 threads, then 100", patient_threads),
     ("blocks that change hands", simple("exchange", same_output=False)),
     ("exit while threads work", leave_threads),
     ("fork with threads", forks),
