@@ -217,7 +217,7 @@ static __attribute__((unused)) bool is_sound(const struct cut_state *cut_state)
 	for (uint32_t i = 0; i < cut_state->n_used; i++)
 		used += (uint32_t)__builtin_popcount(cut_state->used[i]);
 	for (uint32_t i = 0; i < cut_state->n_first; i++)
-		marked &= cut_state->used[cut_state->remapper->kinds[cut_state->first[i]].stack];
+		marked &= cut_state->used[cut_state->remapper->kinds[cut_state->first[i]].stack] != 0;
 	return marked && used == cut_state->n_first;
 }
 
