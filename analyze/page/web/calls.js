@@ -152,16 +152,19 @@ function groupOf(model, groups, n) {
 function fromMain(model, hidden) {
 	const g = groupsOf(model),
 		grown = grower(Infinity),
-		own = new Int32Array(model.nodeCount),
 		of = new Int32Array(model.nodeCount);
 	for (let n = 0; n < model.nodeCount; n++) {
 		const above = model.parent[n] < 0 ? 0 : of[model.parent[n]];
 		const folded = !model.rest[n] && hidden[model.frame[n]];
 		of[n] = folded ? above : grown.child(above, groupOf(model, g, n), n, n);
-		// A stack of hidden calls alone keeps its innermost one, so that boxes add up to "all".
-		own[n] = of[n] === 0 && model.hasOwn(n) ? grown.child(0, groupOf(model, g, n), n, n) : of[n];
 	}
-	return grown.done(own);
+	// A stack of folded calls alone is a box of its outermost one, so that the boxes below "all" add up to it.
+	for (let n = 0; n < model.nodeCount; n++) {
+		if (of[n] !== 0 || !model.hasOwn(n)) continue;
+		const outermost = outermostOf(model, n);
+		of[n] = grown.child(0, groupOf(model, g, outermost), outermost, outermost);
+	}
+	return grown.done(of);
 }
 
 function fromWithin(model, hidden) {
@@ -180,6 +183,12 @@ function fromWithin(model, hidden) {
 	}
 	for (let n = 0; n < model.nodeCount; n++) if (!own[n]) of[n] = grown.find(0, groupOf(model, g, n));
 	return grown.done(of);
+}
+
+function outermostOf(model, n) {
+	let up = n;
+	while (model.parent[up] >= 0) up = model.parent[up];
+	return up;
 }
 
 // The nodes with figures of their own, those first that have most of anything.
