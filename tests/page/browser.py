@@ -124,6 +124,13 @@ class Browser:
         with open(path, "wb") as file:
             file.write(base64.b64decode(done["data"]))
 
+    def print(self, path, **options):
+        """The page as it is printed: PDF, of A4 unless `options` of Page.printToPDF say otherwise."""
+        self.driver.set_script_timeout(WAIT)
+        done = self.command("Page.printToPDF", **{"paperWidth": 8.27, "paperHeight": 11.69, **options})
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(done["data"]))
+
     def look(self):
         """Reads the browser's logs: lines of the console, and addresses that were asked for."""
         self.console += [f"{line['level']}: {line['message']}" for line in self.driver.get_log("browser")]

@@ -9,6 +9,7 @@ in BUILD/tests/page/screens.
 
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -79,6 +80,18 @@ def axe(build):
 
 def fine(shown):
     return shown and len(shown) > 40 and not any(word in shown for word in WRONG)
+
+
+def printed_lightness(path):
+    """Of all pages of a PDF, as 0 to 1."""
+    rest = subprocess.run(["pdftoppm", "-gray", "-r", "20", path], capture_output=True, check=True).stdout
+    values = []
+    while rest:         # PGM, one page behind the other
+        head = re.match(rb"P5\s+(\d+)\s+(\d+)\s+255\s", rest)
+        end = head.end() + int(head[1]) * int(head[2])
+        values += rest[head.end():end]
+        rest = rest[end:]
+    return sum(values) / len(values) / 255
 
 
 def check_views(seen, page, views, screens):
@@ -221,6 +234,52 @@ class Tests:
         assert "Leaks" in self.browser.text("#panel h2")
         self.browser.check()
 
+    # ---- Paper ----
+
+    def test_print(self):
+        """On paper no view is wider than a page, in no theme dark, and the page that was shown is there again."""
+        for dark in (False, True):
+            self.browser.shape(718, 900, dark)
+            self.open()
+            for view in VIEWS:
+                self.browser.set(view=view)
+                self.browser.settle()
+                self.browser.settle()       # all rows are there
+                part = ".crumbs" if view == "flame" else "#panel"
+                before = self.browser.text(part)
+                self.browser.command("Emulation.setEmulatedMedia", media="print")
+                wide = self.browser.ask("overflow"), self.browser.ask("scrolled")
+                self.browser.shape(718, 900, dark)
+                assert wide[0] <= 0 and not wide[1], (view, wide)
+                path = os.path.join(self.screens or self.folder, f"{view}-{'dark' if dark else 'light'}.pdf")
+                self.browser.print(path)
+                same = harness.until(lambda: self.browser.text(part) == before, 5)      # in some frames
+                assert same, (view, before, self.browser.text(part))
+                if harness.have("pdftoppm"):
+                    assert printed_lightness(path) > 0.85, (view, dark, printed_lightness(path))
+        self.browser.check()
+        return None if harness.have("pdftoppm") else "pdftoppm is missing: the pages' colours aren't known"
+
+    def test_print_table(self):
+        """A table that takes several pages has its headings on each, and what isn't printed is said."""
+        if not harness.have("pdftotext"):
+            return "pdftotext is missing"
+        self.browser.shape()
+        self.open(view="table", by="lines", metric="allocated")
+        path = os.path.join(self.folder, "table.pdf")
+        self.browser.print(path, paperHeight=4)
+        pages = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True,
+                               check=True).stdout.split("\f")
+        begin = next(i for i, page in enumerate(pages) if page.startswith("Lines"))
+        end = next(i for i, page in enumerate(pages) if "Largest in" in page)
+        table = [page for page in pages[begin:end] if re.search(r" <?\d+ ?%", page)]
+        assert len(table) >= 2, pages
+        assert all("Line" in page and "Share" in page and "Self" in page for page in table), table
+        rows = self.browser.ask("rowCount")
+        assert rows <= 60 or f"The first 60 of {rows:,} rows are printed." in "".join(pages), rows
+        self.browser.check()
+        return None
+
     # ---- Tables ----
 
     def test_sort(self):
@@ -316,6 +375,10 @@ class Tests:
                 for fold in (False, True):
                     self.browser.set(metric=metric, inverted=inverted, fold=fold)
                     assert fine(self.browser.text("#panel")), (metric, inverted, fold)
+        for hidden in (["*"], ["main", "x*"], []):
+            self.browser.set(metric="calls", inverted=False, fold=True, hidden=hidden, zoom="")
+            boxes = self.browser.ask_later("firstBoxes")
+            assert sum(boxes[1:]) == boxes[0] > 0 and len(boxes) > 1, (hidden, boxes)
         self.browser.set(metric="allocated", inverted=False, search="produce")
         assert "produce" in self.browser.text("#panel")
         self.browser.set(search="")

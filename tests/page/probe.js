@@ -56,11 +56,29 @@ window.probe = {
 			document.querySelector("#panel [role=tree]").getAttribute("aria-activedescendant"),
 		).textContent,
 
+	// The calls of "all", and those of the boxes below it, as screen readers say them; once they follow.
+	firstBoxes: (done) =>
+		setTimeout(() => {
+			const items = [...document.querySelectorAll("#panel [role=tree] [role=treeitem]")];
+			const level = (n) => items.filter((item) => item.getAttribute("aria-level") === n);
+			done(
+				[...level("1"), ...level("2")].map((item) =>
+					Number(/: ([\d,]+), [^:]*$/.exec(item.textContent)[1].replaceAll(",", "")),
+				),
+			);
+		}, 300),
+
 	// What the outermost calls are called.
 	rootNames: () => Array.from(msrecPage.model.roots, (n) => msrecPage.model.nameOf(n)),
 
 	// How much wider than the window the page is.
 	overflow: () => document.documentElement.scrollWidth - innerWidth,
+
+	// Parts of the view that are wider than the room that they have.
+	scrolled: () =>
+		[...document.querySelectorAll("#panel .wide, #panel .grid-box, #panel .heat, #panel .flame canvas")]
+			.filter((part) => part.scrollWidth > part.clientWidth + 1 || part.clientWidth > innerWidth)
+			.map((part) => part.className),
 
 	// [stack's id, value, whether it is "others"] of the nodes that have a value.
 	nodes(metric, from, until) {

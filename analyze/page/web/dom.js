@@ -23,6 +23,13 @@ export function fill(element, ...children) {
 	return element;
 }
 
+// Whether the page is drawn for paper, and how wide what it draws is then: A4 or Letter less margins, in px.
+export const PAPER = 690;
+
+export function onPaper() {
+	return "print" in document.documentElement.dataset;
+}
+
 // Says how wide an element is without making the browser lay the page out; `changed` is called when that changes.
 export function watchWidth(element, changed) {
 	let width = 0;

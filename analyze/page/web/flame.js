@@ -4,7 +4,7 @@
 // The zoom in the state is "123": the box that node 123 of the model belongs to; inverted "123^4": the box at depth 4
 // on the stack of node 123. A hidden tree beside the canvas says the same to screen readers.
 import { boxSums, boxTitle, callTree, nodeName, orderChildren, place, stackText } from "./calls.js";
-import { fill, h, watchWidth } from "./dom.js";
+import { fill, h, onPaper, PAPER, watchWidth } from "./dom.js";
 import { icicle, ROW } from "./icicle.js";
 import { theme } from "./palette.js";
 import { rangeLens } from "./range_lens.js";
@@ -13,7 +13,9 @@ import { count, share } from "./units.js";
 
 const LOWEST = 420; // px of the drawing, and what the window has beside it: as the style sheet says
 const ABOVE = 210;
-const PRINTED = 50; // rows on paper
+const PRINTED = 50; // rows on paper, and how much smaller these are there
+const SMALLER = 1.5;
+const SHARP = 2.5; // dots of a pixel there
 const MOST_ITEMS = 40; // of one level, in the hidden tree
 const SAID = 1500; // ms that a message stays
 const SETTLED = 160; // ms after the last change, until the hidden tree follows
@@ -99,7 +101,7 @@ export function flame(model, state, lens = rangeLens(model)) {
 			search,
 			colours,
 			shown: lens.shown(now),
-			width: Math.max(wide(), 200),
+			width: onPaper() ? SMALLER * PAPER : Math.max(wide(), 200),
 			...lens.look(boxes, now, values, colours),
 		};
 		drawn.chosen = now.selected === null ? -1 : chosenBox(boxes, now);
@@ -120,7 +122,7 @@ export function flame(model, state, lens = rangeLens(model)) {
 	function paint() {
 		if (!drawn) return;
 		const all = drawn.rows * ROW;
-		const printed = "print" in document.documentElement.dataset;
+		const printed = onPaper();
 		const sight = printed
 			? Math.min(all, PRINTED * ROW)
 			: Math.min(all, Math.max(LOWEST, window.innerHeight - ABOVE));
@@ -135,6 +137,7 @@ export function flame(model, state, lens = rangeLens(model)) {
 			searching: drawn.search.any,
 			over: document.activeElement === scroll ? cursor : over,
 			zoomRow: drawn.boxes.depth[drawn.zoom],
+			ratio: printed ? SHARP : Math.min(window.devicePixelRatio || 1, 3),
 		});
 	}
 
@@ -265,7 +268,11 @@ export function flame(model, state, lens = rangeLens(model)) {
 					)
 				: null,
 		);
-		fill(note, lens.notes(now, drawn).join(" "));
+		const cut = onPaper() && drawn.rows > PRINTED;
+		fill(note, [
+			lens.notes(now, drawn).join(" "),
+			cut ? ` The first ${PRINTED} of ${count(drawn.rows)} levels are printed.` : null,
+		]);
 	}
 
 	function tellLegend() {

@@ -72,14 +72,20 @@ export class Grid {
 			this.table,
 		);
 		this.none = h("p", { class: "about", hidden: true });
-		this.element = h("div", { class: "grid-outer" }, this.box, this.none);
+		this.cut = h("p", { class: "about on-paper" });
+		this.element = h("div", { class: "grid-outer" }, this.box, this.none, this.cut);
 		this.setColumns(columns);
 		new ResizeObserver(() => this.#resized()).observe(this.box);
 		addEventListener("beforeprint", () => {
+			const { length } = this.rows;
+			this.cut.textContent = length > PRINTED ? `The first ${PRINTED} of ${count(length)} rows are printed.` : "";
 			this.#draw(PRINTED);
 			this.#drawLate(Infinity);
 		});
-		addEventListener("afterprint", () => this.#draw());
+		addEventListener("afterprint", () => {
+			this.cut.textContent = "";
+			this.#draw();
+		});
 	}
 
 	// Drawn rows keep the cells of columns that stay, and of figures: with the next rows these show other ones.
@@ -112,7 +118,7 @@ export class Grid {
 			if (i >= columns.length - tail) return this.headings[i - columns.length + this.headings.length];
 			return h(
 				"th",
-				{ scope: "col", class: this.#class(column), title: column.hint },
+				{ scope: "col", class: this.#class(column), title: column.hint, "data-title": column.title },
 				column.value
 					? h("button", { type: "button", on: { click: () => this.#sortBy(column.id) } }, column.title)
 					: column.title,

@@ -96,8 +96,8 @@ export function icicle(canvas) {
 		chosen,
 		over,
 		zoomRow,
+		ratio,
 	}) {
-		const ratio = Math.min(window.devicePixelRatio || 1, 3);
 		const w = Math.round(width * ratio),
 			h = Math.round(height * ratio);
 		if (canvas.width !== w || canvas.height !== h) {

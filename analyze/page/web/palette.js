@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Colours of boxes: by module, thread or lifetime. Eight hues of one lightness that colour-blind people tell apart
 // as far as eight can be; what a colour says is always told in words too.
+import { onPaper } from "./dom.js";
 import { count } from "./units.js";
 
 const HUES = 8;
@@ -13,7 +14,7 @@ const themes = new Map();
 
 export function theme(element) {
 	const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-	const key = "print" in document.documentElement.dataset ? "paper" : dark ? "dark" : "light";
+	const key = onPaper() ? "paper" : dark ? "dark" : "light";
 	if (!themes.has(key)) themes.set(key, coloursOf(element));
 	return themes.get(key);
 }

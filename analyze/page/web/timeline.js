@@ -4,7 +4,7 @@
 // of the model's buckets, where all figures are exact. The two handles are sliders for the keyboard.
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
-import { fill, h, svg, watchWidth } from "./dom.js";
+import { fill, h, onPaper, PAPER, svg, watchWidth } from "./dom.js";
 import { totalOf } from "./figures.js";
 import { byteStep, timeLabel, timeTicks } from "./ticks.js";
 import { threadName } from "./palette.js";
@@ -564,7 +564,7 @@ export function timeline(model, state) {
 
 	function update() {
 		const now = state.get(),
-			wide = Math.max(widthNow(), 120),
+			wide = onPaper() ? PAPER : Math.max(widthNow(), 120),
 			key = `${wide} ${keys.key()}`;
 		if (key !== drawnFor) {
 			drawnFor = key;
