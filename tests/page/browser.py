@@ -107,6 +107,12 @@ class Browser:
         """Waits until what was asked for is drawn: two frames."""
         self.driver.execute_async_script(FRAMES)
 
+    def complete(self):
+        """Waits until tables have all that is out of sight, too."""
+        busy = "return document.querySelector('#panel [aria-busy=true]') !== null"
+        if not harness.until(lambda: not self.run(busy), WAIT):
+            raise harness.Problem("a table stays busy")
+
     def keys(self, *keys):
         """Presses keys where the focus is."""
         webdriver.ActionChains(self.driver).send_keys(*keys).perform()

@@ -181,8 +181,10 @@ class Tests:
                 self.browser.set(**view, **{"from": a, "until": b})
                 assert fine(self.browser.text("#panel")), (view, a, b, self.browser.text("#panel"))
         self.browser.set(view="table", by="functions", metric="kept", search="r", **{"from": n // 4, "until": n // 2})
+        self.browser.complete()
         rows, address = self.browser.ask("rows"), self.browser.driver.current_url
         self.browser.open(self.page, address[address.index("#"):])
+        self.browser.complete()
         assert rows and self.browser.ask("rows") == rows, (address, rows)
         self.browser.check()
 
@@ -243,8 +245,7 @@ class Tests:
             self.open()
             for view in VIEWS:
                 self.browser.set(view=view)
-                self.browser.settle()
-                self.browser.settle()       # all rows are there
+                self.browser.complete()
                 part = ".crumbs" if view == "flame" else "#panel"
                 before = self.browser.text(part)
                 self.browser.command("Emulation.setEmulatedMedia", media="print")
@@ -296,7 +297,8 @@ class Tests:
                 assert sorted(orders) == ["ascending", "descending"], (view, i, orders)
                 assert n > len(rows[0]) or sorted(rows[0]) == sorted(rows[1]), (view, i, rows)
             self.browser.settle()
-            assert self.browser.ask("rows") == sorted_rows[-1][1][1], view
+            last = sorted_rows[-1][1][1]        # what the first frame has of it
+            assert last and self.browser.ask("rows")[:len(last)] == last, view
             assert self.browser.run("return document.querySelectorAll('#panel [aria-sort]').length") == 1
         self.browser.check()
 
@@ -353,8 +355,7 @@ class Tests:
         self.open(view="table", by="lines")
         place = "return document.querySelector('#panel .grid-box').scrollTop"
         self.browser.run(place.replace("return ", "") + " = 90")
-        self.browser.settle()
-        self.browser.settle()
+        self.browser.complete()
         rows = self.browser.ask("rows")
         assert self.browser.run(place) == 90
         for view in ("flame", "table"):

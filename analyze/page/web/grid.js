@@ -3,21 +3,30 @@
 // has its number, and the arrow keys walk over the rows.
 //
 //   columns  {id, title, hint, width (rem), figure, value(row), text(row), cell(row), class}
-//            fixed: its cells don't follow the range; late: they are drawn behind the row's other ones
+//            fixed: its cells don't follow the range; late: they are drawn behind the row's other ones, once
 //            value: what is sorted by, null comes last; text: what is shown, cell: an element instead
 //   The first column has the room that the others leave, or `nameWidth` rem. It is the row's heading: a button that
 //   calls pick(row), if that is given.
 //
 // The order is the state's: `sort` is a column's id, with "-" before it if the largest comes first.
+//
+// The frame after a change has the rows and the columns in sight alone. Small graphs follow behind it; the columns
+// beyond the right edge and the rows around follow when there were no more changes for a while. A row keeps its
+// elements when the columns change, where a column's cells may be another's.
 import { fill, h } from "./dom.js";
+import { shown } from "./text.js";
 import { count } from "./units.js";
 
 const MARGIN = 3; // rows drawn before and behind those in sight
 const FIRST = 14; // rows drawn at once when a table comes into the page; the others follow behind the frame
-const KEPT = 150; // late cells' contents that are kept
+const FIRST_CELLS = 320; // that a frame after a change makes, if more rows than FIRST are in sight
+const KEPT = 150; // rows whose elements are kept
 const PRINTED = 60;
 const BESIDE = 180; // px of the window that a table leaves, as the style sheet says
-const LATE = 8; // ms of drawing late cells at once
+const LATE = 8; // ms of drawing what follows at once
+const REST = 160; // ms after the last change, until what is out of sight follows
+const [FIRST_FRAME, IN_SIGHT, ALL] = [0, 1, 2]; // how much is drawn
+const REM = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16; // px
 let rowHeight = 31; // px, as measured last
 
 export class Grid {
@@ -34,8 +43,8 @@ export class Grid {
 		Object.assign(this, { label, pick, state, empty, chosen, nameWidth, usual: sort });
 		this.given = []; // in the view's order, which decides among equal ones
 		this.rows = [];
-		this.drawn = new Map(); // by row in sight: {element, cells, row, version}
-		this.version = 0; // of the rows' figures
+		this.drawn = new Map(); // by row, see #make()
+		this.version = 0; // of the rows' figures and columns
 		this.active = 0;
 		this.height = rowHeight; // of a row; the next two are kept as well, because asking for them costs a layout
 		this.top = 0;
@@ -43,9 +52,11 @@ export class Grid {
 		this.away = true; // from the page, until all is drawn
 		this.lost = false; // its place, as it was away
 		this.band = null;
-		this.late = new Map(); // by cell to be drawn: [column, drawn]
-		this.graphs = new Map(); // by row: what a late cell has
-		this.columns = this.headings = [];
+		this.late = []; // rows in sight that lack cells or figures
+		this.stage = FIRST_FRAME;
+		this.soon = this.rest = 0; // what has been asked for
+		this.width = 0; // of what is in sight; 0: not known
+		this.left = 0;
 		this.head = h("thead");
 		this.cols = h("colgroup");
 		[this.above, this.below] = [space(), space()];
@@ -80,7 +91,7 @@ export class Grid {
 			const { length } = this.rows;
 			this.cut.textContent = length > PRINTED ? `The first ${PRINTED} of ${count(length)} rows are printed.` : "";
 			this.#draw(PRINTED);
-			this.#drawLate(Infinity);
+			this.#drawLate(Infinity, this.columns.length);
 		});
 		addEventListener("afterprint", () => {
 			this.cut.textContent = "";
@@ -88,50 +99,33 @@ export class Grid {
 		});
 	}
 
-	// Drawn rows keep the cells of columns that stay, and of figures: with the next rows these show other ones.
 	setColumns(columns) {
-		const [head, tail] = staying(this.columns, columns, fits);
-		for (const drawn of this.drawn.values()) {
-			const { element, cells } = drawn,
-				made = columns
-					.slice(head, columns.length - tail)
-					.map((column, i) => this.#cell(column, drawn, head + i === 0));
-			const behind = cells[cells.length - tail] ?? null;
-			for (const gone of cells.splice(head, cells.length - tail - head, ...made)) gone.remove();
-			for (const cell of made) element.insertBefore(cell, behind);
-		}
-		this.#setHeadings(columns);
 		this.columns = columns;
-		const widths = columns.slice(1).map((column) => column.width ?? 7);
-		if (String(widths) === String(this.widths)) return;
-		this.widths = widths;
-		this.table.style.setProperty("--columns", `${widths.reduce((sum, width) => sum + width, 0)}rem`);
+		this.slots = slotsOf(columns);
+		this.version++;
+		const fixed = columns.slice(1).reduce((sum, column) => sum + (column.width ?? 7), 0);
+		this.table.style.setProperty("--columns", `${fixed}rem`);
 		if (this.nameWidth) this.table.style.setProperty("--name", `${this.nameWidth}rem`);
-		this.cols.replaceChildren(h("col"), ...widths.map((width) => h("col", { style: { width: `${width}rem` } })));
-	}
-
-	#setHeadings(columns) {
-		const same = (a, b) => ["id", "title", "hint", "figure", "class"].every((key) => a[key] === b[key]);
-		const [head, tail] = staying(this.columns, columns, same);
-		this.headings = columns.map((column, i) => {
-			if (i < head) return this.headings[i];
-			if (i >= columns.length - tail) return this.headings[i - columns.length + this.headings.length];
-			return h(
+		this.cols.replaceChildren(
+			...columns.map((column, i) => h("col", { style: i ? { width: `${column.width ?? 7}rem` } : {} })),
+		);
+		this.headings = columns.map((column) =>
+			h(
 				"th",
 				{ scope: "col", class: this.#class(column), title: column.hint, "data-title": column.title },
 				column.value
-					? h("button", { type: "button", on: { click: () => this.#sortBy(column.id) } }, column.title)
+					? h("button", { type: "button", on: { click: () => this.#sortBy(column) } }, column.title)
 					: column.title,
-			);
-		});
-		if (head + tail < Math.max(columns.length, this.columns.length))
-			this.head.replaceChildren(h("tr", { "aria-rowindex": 1 }, this.headings));
+			),
+		);
+		this.head.replaceChildren(h("tr", { "aria-rowindex": 1 }, this.headings));
 	}
 
 	// Shows other rows, or the same objects with other figures: then only what changed is drawn.
 	setRows(rows) {
 		this.given = rows;
 		this.version++;
+		this.stage = FIRST_FRAME;
 		this.sort();
 	}
 
@@ -142,6 +136,7 @@ export class Grid {
 
 	#scrolled() {
 		this.top = this.box.scrollTop;
+		this.left = this.box.scrollLeft;
 		this.#draw();
 	}
 
@@ -153,6 +148,7 @@ export class Grid {
 			this.away = this.lost = true;
 			return;
 		}
+		this.width = this.box.clientWidth;
 		if (row) rowHeight = row.offsetHeight;
 		if (this.lost) this.#scrollTo(this.top);
 		this.lost = false;
@@ -176,9 +172,8 @@ export class Grid {
 		const column = this.columns.find((each) => each.id === known.replace(/^-/, "")) ?? this.columns[0];
 		this.sorted = { column, falling };
 		const rows = this.given,
-			keys = rows.map((row) => column.value(row) ?? null),
-			places = Uint32Array.from(keys.keys()).sort((a, b) => order(keys[a], keys[b], falling) || a - b);
-		this.rows = Array.from(places, (i) => rows[i]);
+			keys = rows.map((row) => column.value(row) ?? null);
+		this.rows = Array.from(sorted(keys, falling), (i) => rows[i]);
 		this.columns.forEach((each, i) => {
 			if (each !== column) this.headings[i].removeAttribute("aria-sort");
 			else this.headings[i].setAttribute("aria-sort", falling ? "descending" : "ascending");
@@ -202,30 +197,35 @@ export class Grid {
 		return [column.figure ? "number" : "", column.class ?? ""].join(" ").trim() || null;
 	}
 
-	#sortBy(id) {
+	#sortBy(column) {
 		const { sorted } = this;
-		const falling =
-			sorted.column.id === id ? !sorted.falling : Boolean(this.columns.find((each) => each.id === id).figure);
-		this.state.set({ sort: (falling ? "-" : "") + id }, { history: "replace" });
+		const falling = sorted.column === column ? !sorted.falling : Boolean(column.figure);
+		this.state.set({ sort: (falling ? "-" : "") + column.id }, { history: "replace" });
 		this.#scrollTo(0);
+		this.stage = FIRST_FRAME;
 		this.sort();
 	}
 
-	// Draws the rows in sight; `all`: so many from the first one, for printing. Elements of rows that leave the sight
-	// become those of rows that come into it.
+	// Draws the rows in sight; `all`: so many from the first one, for printing.
 	#draw(all = 0) {
-		const { rows, height } = this;
-		const from = all ? 0 : Math.max(0, Math.min(rows.length, Math.floor(this.top / height)) - MARGIN);
+		const { rows, height } = this,
+			margin = this.stage === ALL ? MARGIN : 0;
+		const first = Math.min(rows.length, Math.floor(this.top / height));
+		const from = all ? 0 : Math.max(0, first - margin);
 		const until = all
 			? Math.min(all, rows.length)
-			: Math.min(rows.length, from + Math.ceil(this.sight / height) + 2 * MARGIN);
+			: Math.min(rows.length, first + Math.ceil(this.sight / height) + Math.max(1, margin));
 		const held = this.body.contains(document.activeElement);
-		const now = this.away && !all && !held ? Math.min(until, from + FIRST) : until;
-		const elements = this.#rows(from, now);
+		if (this.drawn.size > KEPT) this.drawn.clear();
+		this.near = all ? this.columns.length : this.#columnsInSight();
+		const elements = [],
+			now = all || held ? until : Math.min(until, from + this.#rowsNow());
+		this.late = [];
+		for (let i = from; i < now; i++) elements.push(this.#row(i));
 		setHeight(this.above, from * height);
 		setHeight(this.below, all ? 0 : (rows.length - now) * height);
 		place(this.body, [this.above, ...elements, this.below]);
-		if (this.late.size || this.away) this.#drawLater();
+		if (this.late.length || this.away || this.stage !== ALL) this.#drawLater();
 		if (held) {
 			const button =
 				this.active >= from && this.active < until
@@ -235,69 +235,126 @@ export class Grid {
 		}
 	}
 
+	// How many columns there are from the first to the last one in sight.
+	#columnsInSight() {
+		const { columns, width } = this;
+		if (!width) return columns.length;
+		let right = leastNameWidth(this.nameWidth),
+			n = 1;
+		while (n < columns.length && right < this.left + width) right += (columns[n++].width ?? 7) * REM;
+		return n;
+	}
+
+	#rowsNow() {
+		if (this.away) return FIRST;
+		return this.stage === FIRST_FRAME ? Math.max(FIRST, Math.floor(FIRST_CELLS / this.near)) : Infinity;
+	}
+
 	#drawLater() {
-		this.timer ||= setTimeout(() => {
-			this.timer = 0;
-			if (this.away && this.box.isConnected) {
-				this.away = false;
-				this.#draw();
-			}
-			this.#drawLate(LATE);
-			if (this.late.size) this.#drawLater();
-		});
+		this.table.setAttribute("aria-busy", "true");
+		this.soon ||= requestAnimationFrame(() =>
+			setTimeout(() => {
+				this.soon = 0;
+				this.#follow(IN_SIGHT);
+			}),
+		);
+		clearTimeout(this.rest);
+		this.rest = setTimeout(() => this.#follow(ALL), REST);
 	}
 
-	// The first ones first, as far as the time goes.
-	#drawLate(most) {
+	// Draws so much of the table, in parts.
+	#follow(stage) {
+		if (!this.box.isConnected) return;
+		if (this.away || this.stage < stage) {
+			this.away = false;
+			this.stage = stage;
+			this.#draw();
+		}
+		if (!this.#drawLate(LATE, stage === ALL ? this.columns.length : this.near))
+			setTimeout(() => this.#follow(stage));
+		else if (stage === ALL) this.table.removeAttribute("aria-busy");
+	}
+
+	// The first ones first, as far as the time goes. Whether that was far enough.
+	#drawLate(most, columns) {
 		const begin = performance.now();
-		for (const [cell, [column, { row }]] of this.late) {
-			if (performance.now() - begin >= most) break;
-			this.late.delete(cell);
-			if (!this.graphs.has(row)) this.graphs.set(row, column.cell(row));
-			fill(cell, this.graphs.get(row));
-			setBand(cell, this.band);
-			if (this.graphs.size > KEPT) this.graphs.delete(this.graphs.keys().next().value);
+		for (const drawn of this.late) {
+			if (performance.now() - begin >= most) return false;
+			this.#update(drawn, columns, true);
+			if (columns === this.columns.length) drawn.version = this.version;
 		}
+		return true;
 	}
 
-	#rows(from, until) {
-		const wanted = new Set(this.rows.slice(from, until)),
-			before = this.drawn,
-			free = [...before.values()].filter(({ row }) => !wanted.has(row));
-		this.drawn = new Map();
-		let used = 0;
-		const elements = Array.from(wanted, (row, k) => {
-			const drawn = before.get(row) ?? this.#bound(free[used++], row);
-			this.drawn.set(row, drawn);
-			this.#follow(drawn);
-			this.#mark(drawn, from + k, this.chosen(row));
-			return drawn.element;
-		});
-		for (; used < free.length; used++) for (const cell of free[used].cells) this.late.delete(cell);
-		return elements;
-	}
-
-	// Makes an element show a row; without one, a new element.
-	#bound(drawn, row) {
-		if (drawn) {
-			drawn.row = row;
-			this.columns.forEach((column, k) => this.#fill(column, drawn.cells[k], drawn, k === 0));
-		} else {
-			drawn = { row, band: null };
-			drawn.cells = this.columns.map((column, k) => this.#cell(column, drawn, k === 0));
-			drawn.element = h("tr", {}, drawn.cells);
+	#row(i) {
+		const row = this.rows[i];
+		let drawn = this.drawn.get(row);
+		if (!drawn) this.drawn.set(row, (drawn = this.#make(row)));
+		if (drawn.version !== this.version) {
+			if (drawn.slots !== this.slots) this.#rearrange(drawn);
+			this.#update(drawn, this.near, false);
+			this.late.push(drawn);
 		}
-		drawn.version = this.version;
-		return drawn;
-	}
-
-	// Brings an element to the figures and the range of now.
-	#follow(drawn) {
-		const { element, cells, row, version } = drawn;
-		if (version !== this.version) this.columns.forEach((column, k) => this.#redraw(row, column, cells[k]));
-		drawn.version = this.version;
-		if (drawn.band !== this.band) setBand(element, this.band);
+		if (drawn.band !== this.band) setBand(drawn.element, this.band);
 		drawn.band = this.band;
+		this.#mark(drawn, i, this.chosen(row));
+		return drawn.element;
+	}
+
+	// Of a row: its element; its cells, empty at first; of each the slot, and the version of what it shows, 0: nothing.
+	// `version` is that of all its cells.
+	#make(row) {
+		const cells = this.columns.map((column, k) => this.#cell(column, k === 0));
+		return {
+			row,
+			element: h("tr", {}, cells),
+			cells,
+			slots: this.slots,
+			versions: new Array(cells.length).fill(0),
+			version: 0,
+			band: null,
+		};
+	}
+
+	// Gives a row the cells of the present columns: those that it has, as far as they serve.
+	#rearrange(drawn) {
+		const had = new Map(drawn.slots.map((slot, k) => [slot, k])),
+			{ cells, versions } = drawn;
+		const kept = this.slots.map((slot) => had.get(slot));
+		drawn.cells = kept.map((k, i) => (k === undefined ? this.#cell(this.columns[i], false) : cells[k]));
+		drawn.versions = kept.map((k) => (k === undefined ? 0 : versions[k]));
+		if (String(drawn.slots) !== String(this.slots)) place(drawn.element, drawn.cells);
+		drawn.slots = this.slots;
+	}
+
+	// Brings the first cells up to date; the late ones of these only if `late`. Fixed ones, and the name, are drawn once.
+	#update({ row, cells, versions }, n, late) {
+		for (let k = 0; k < n; k++) {
+			const column = this.columns[k],
+				once = k === 0 || column.fixed;
+			if (versions[k] === this.version || (once && versions[k]) || (column.late && !late)) continue;
+			if (k === 0) this.#name(row, column, cells[k]);
+			else if (column.cell) fill(cells[k], column.cell(row));
+			else setText(cells[k], String((column.text ?? column.value)(row)));
+			if (column.late && this.band) setBand(cells[k], this.band);
+			versions[k] = this.version;
+		}
+	}
+
+	#cell(column, isName) {
+		return isName ? h("th", { scope: "row" }) : h("td", { class: this.#class(column) });
+	}
+
+	#name(row, column, cell) {
+		const title = column.hover?.(row),
+			content = (column.cell ?? column.text ?? column.value)(row);
+		const pick = { click: () => this.#picked(row) };
+		fill(
+			cell,
+			this.pick
+				? h("button", { type: "button", class: "grid-name", title, on: pick }, content)
+				: h("span", { class: "grid-name", title }, content),
+		);
 	}
 
 	#mark(drawn, i, picked) {
@@ -312,48 +369,6 @@ export class Grid {
 		const button = drawn.active === active ? null : element.querySelector("button");
 		if (button) button.tabIndex = active ? 0 : -1;
 		Object.assign(drawn, { number: i, picked, active });
-	}
-
-	// The first column and fixed ones are the row's for good.
-	#redraw(row, column, cell) {
-		if (cell.tagName === "TH" || column.fixed) return;
-		if (column.cell) {
-			fill(cell, column.cell(row));
-			return;
-		}
-		const text = String((column.text ?? column.value)(row));
-		if (cell.firstChild.data !== text) cell.firstChild.data = text;
-	}
-
-	#cell(column, drawn, isName) {
-		const name = (tag, more) => h(tag, { class: "grid-name", ...more });
-		const cell = !isName
-			? h("td", { class: this.#class(column) })
-			: h(
-					"th",
-					{ scope: "row" },
-					this.pick
-						? name("button", { type: "button", on: { click: () => this.#picked(drawn.row) } })
-						: name("span"),
-				);
-		this.#fill(column, cell, drawn, isName);
-		return cell;
-	}
-
-	// Writes all that a cell has of its row.
-	#fill(column, cell, drawn, isName) {
-		const { row } = drawn;
-		if (column.late) {
-			cell.textContent = "";
-			this.late.set(cell, [column, drawn]);
-			return;
-		}
-		if (isName) {
-			const title = column.hover?.(row);
-			if (title) cell.firstChild.title = title;
-			fill(cell.firstChild, contentOf(column, row));
-		} else if (column.cell || !cell.firstChild) fill(cell, contentOf(column, row));
-		else this.#redraw(row, { ...column, fixed: false }, cell);
 	}
 
 	#picked(row) {
@@ -393,24 +408,23 @@ export class Grid {
 	}
 }
 
-function contentOf(column, row) {
-	return column.cell ? column.cell(row) : (column.text ?? column.value)(row);
+// px of the first column, at least: as the style sheet says.
+function leastNameWidth(rem) {
+	if (window.innerWidth <= 700) return Math.min(rem || 10, 10) * REM;
+	return rem ? rem * REM : Math.min(Math.max(12 * REM, 0.22 * window.innerWidth), 30 * REM);
 }
 
-// Whether cells of one column can show another one's text.
-function fits(before, after) {
-	const plain = (column) => column.figure && !column.cell && !column.fixed && !column.late;
-	return before.id === after.id || (plain(before) && plain(after) && before.class === after.class);
+// By column what its cells can be used for by others: those of figures for any figure.
+function slotsOf(columns) {
+	let figures = 0;
+	return columns.map((column) =>
+		column.figure && !column.cell && !column.fixed ? `figure ${figures++} ${column.class ?? ""}` : column.id,
+	);
 }
 
-// How many of the first and of the last columns stay in their place.
-function staying(before, after, stays) {
-	const most = Math.min(before.length, after.length);
-	let head = 0,
-		tail = 0;
-	while (head < most && stays(before[head], after[head])) head++;
-	while (tail < most - head && stays(before.at(-1 - tail), after.at(-1 - tail))) tail++;
-	return [head, tail];
+function setText(cell, text) {
+	if (!cell.firstChild) cell.append(shown(text));
+	else if (cell.firstChild.data !== text) cell.firstChild.data = shown(text);
 }
 
 // A row as high as all that aren't drawn there.
@@ -446,10 +460,18 @@ function setBand(element, band) {
 	}
 }
 
-// null comes last in both directions.
+// The places of keys in their order. null comes last in both directions; equal ones stay as they are.
+function sorted(keys, falling) {
+	const places = Uint32Array.from(keys.keys());
+	if (keys.some((key) => typeof key === "string"))
+		return places.sort((a, b) => order(keys[a], keys[b], falling) || a - b);
+	const numbers = Float64Array.from(keys, (key) => (key === null ? Infinity : falling ? -key : key));
+	return places.sort((a, b) => numbers[a] - numbers[b] || a - b);
+}
+
 function order(a, b, falling) {
 	if (a === null || b === null) return (a === null) - (b === null);
-	const way = typeof a === "string" || typeof b === "string" ? compareText(String(a), String(b)) : a - b;
+	const way = compareText(String(a), String(b));
 	return falling ? -way : way;
 }
 

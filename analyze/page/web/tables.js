@@ -297,18 +297,21 @@ function stackColumns(model, sheet) {
 		figure("mean", "Mean size", bytes, (row) => sheet.mean(row.i), {
 			hint: "bytes allocated by calls in the range",
 		}),
-		figure("least", "Least", bytes, fact("least"), { hint: "smallest size, whole run" }),
-		figure("most", "Most", bytes, fact("most"), { hint: "largest size, whole run" }),
+		figure("least", "Least", bytes, fact("least"), { hint: "smallest size, whole run", fixed: true }),
+		figure("most", "Most", bytes, fact("most"), { hint: "largest size, whole run", fixed: true }),
 		figure("temporary", "Temporary", count, fact("temporary"), {
 			hint: "freed before their thread's next allocation, whole run",
+			fixed: true,
 		}),
 		figure("p50", "Median life", many, fact("calls50"), {
 			hint: "allocations between a block's and its free, whole run",
+			fixed: true,
 		}),
 		figure("p99", "99 %", many, fact("calls99"), {
 			hint: "99 % of the lives don't exceed this, in allocations",
+			fixed: true,
 		}),
-		figure("time50", "in time", nanoseconds, fact("ns50"), { hint: "median life in time" }),
+		figure("time50", "in time", nanoseconds, fact("ns50"), { hint: "median life in time", fixed: true }),
 		{ id: "threads", title: "Threads", width: 12, fixed: true, cell: (row) => threadsOf(model, row.i) },
 		{
 			id: "id",
