@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "answer_formats.h"
 #include "check.h"
-#include "identity.h"
 #include "json.h"
 #include "page_file.h"
 #include "parts.h"
@@ -15,7 +15,8 @@
 enum {
 	PAIRS_MOST = 400000,
 	ROWS_MOST = 200,
-	JSON_SHRINKS = 3, /* at least to so small a part, so that small ones needn't be tried */
+	ROWS_OF_OVERVIEW = 10, /* the tree and other sections have the others */
+	JSON_SHRINKS = 3,      /* at least to so small a part, so that small ones needn't be tried */
 	ROWS_LEAST = 5,
 };
 
@@ -33,56 +34,35 @@ static void find_peak(struct page_outline *o, const struct mst_reader *reader, c
 	o->live += (uint64_t)chunk->sums.net_bytes;
 }
 
-static bool frees_blocks(const struct mst_chunk *chunk)
-{
-	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
-		if (chunk->tokens[i].role == MST_FREE || chunk->tokens[i].role == MST_OUT)
-			return true;
-	}
-	return false;
-}
-
-/* The first chunk with frees tells for all; no other one is decoded. */
-static bool ask_identity(struct page_outline *o, struct mst_reader *reader, const struct mst_chunk *chunk)
-{
-	if (o->asked_identity || !frees_blocks(chunk))
-		return true;
-	o->asked_identity = true;
-	if (mst_reader_decode(reader) < 0)
-		return false;
-	o->lacks_identity = chunk_lacks_identity(chunk);
-	mst_reader_want(reader, 0);
-	return true;
-}
-
 void page_outline_read(struct page_outline *o, struct mst_reader *reader)
 {
 	const struct mst_chunk *chunk;
-	mst_reader_want(reader, MST_IDENTITY);
-	while (mst_reader_peek(reader, &chunk) > 0) {
+	while (mst_reader_peek(reader, &chunk) > 0)
 		find_peak(o, reader, chunk);
-		if (!ask_identity(o, reader, chunk))
-			break;
-	}
 }
 
-/* Growth is about single blocks. */
-static bool can_have(const struct report_section *section, bool identity)
+bool page_has_section(const struct report_section *section)
 {
-	return identity || !(section->needs & NEEDS_GROWTH);
+	/* The tree says these of any range, or they are the overview again; no view shows the savings. */
+	static const char *const others[] = { "peak", "growth", "savings", "brief" };
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (strcmp(section->name, others[i]) == 0)
+			return false;
+	}
+	return true;
 }
 
-unsigned page_needs(const struct page_outline *outline)
+unsigned page_needs(void)
 {
 	unsigned needs = NEEDS_TIMELINE | NEEDS_LIVES | NEEDS_THREADS;
 	for (const struct report_section *const *s = report_sections; *s; s++)
-		needs |= can_have(*s, !outline->lacks_identity) ? (*s)->needs : 0;
+		needs |= page_has_section(*s) ? (*s)->needs : 0;
 	return needs;
 }
 
 /* ---- The report's answer ---- */
 
-/* All sections with tables of `top` rows as JSON. NULL: no memory, or errno. */
+/* The page's sections with tables of `top` rows as JSON. NULL: no memory, or errno. */
 static char *report_text(struct report *report, uint64_t top, size_t *size)
 {
 	const struct report_query *query = report->query;
@@ -94,7 +74,9 @@ static char *report_text(struct report *report, uint64_t top, size_t *size)
 	report->query = &with_top;
 	report->answer = &answer;
 	for (const struct report_section *const *s = report_sections; *s; s++) {
-		if (can_have(*s, report->growth))
+		const bool few = s == report_sections && !query->top && top > ROWS_OF_OVERVIEW;
+		with_top.top = few ? ROWS_OF_OVERVIEW : top;
+		if (page_has_section(*s))
 			report_write_section(report, *s);
 	}
 	errno = ENOMEM;

@@ -10,21 +10,20 @@
 #include "out.h"
 #include "report.h"
 
-/*
- * What must be known before the replay: the chunk in which the peak is, and whether the trace says which block each free
- * gives back. Zero-initialise.
- */
+/* What must be known before the replay: the chunk in which the peak is. Zero-initialise. */
 struct page_outline {
 	uint64_t live, peak_bytes, peak_record;
 	bool has_peak;
-	bool asked_identity, lacks_identity;
 };
 
 /* Reads all headers that are sound, of a reader that has given no chunk. */
 void page_outline_read(struct page_outline *outline, struct mst_reader *reader);
 
-/* What the sections that a page has need, of report_need. */
-unsigned page_needs(const struct page_outline *outline);
+/* Whether a page has a section's answer. */
+bool page_has_section(const struct report_section *section);
+
+/* What these sections and the page need, of report_need. */
+unsigned page_needs(void);
 
 struct page_query {
 	uint64_t top; /* rows of each table; 0: as many as fit */

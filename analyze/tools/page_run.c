@@ -60,11 +60,6 @@ void page_run_read(struct page_run *run, const struct tool_trace *trace)
 	(void)lseek(trace->fd, position, SEEK_SET);
 }
 
-unsigned page_run_needs(const struct page_run *run)
-{
-	return page_needs(&run->outline);
-}
-
 struct observer *page_run_observer(struct page_run *run, const struct report *r)
 {
 	run->flows = flows_create(&(struct flows_query){

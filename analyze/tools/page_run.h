@@ -26,9 +26,6 @@ void page_run_finish(struct page_run *run);
 /* Reads what must be known before the replay. A pipe has been copied to a file, so every input can be read twice. */
 void page_run_read(struct page_run *run, const struct tool_trace *trace);
 
-/* What it needs of the report, of report_need. */
-unsigned page_run_needs(const struct page_run *run);
-
 /* For the replay; lives until page_run_finish(). NULL: no memory. */
 struct observer *page_run_observer(struct page_run *run, const struct report *report);
 

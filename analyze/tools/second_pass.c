@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "observer_list.h"
+#include "page.h"
 #include "replay.h"
 
 /* With a reader of its own. What is damaged is known already. */
@@ -30,14 +31,18 @@ static void plan(const struct report_section *section, struct report *report, st
 	report->no_memory |= observer && !observer_list_add(observers, observer);
 }
 
-int second_pass_run(const struct report_command *command, const struct tool_trace *trace, bool all,
+int second_pass_run(const struct report_command *command, const struct tool_trace *trace, bool page,
 		    struct report *report)
 {
 	struct observer_list observers = { 0 };
 	int error = 0;
 	report->once = trace->start < 0;
-	for (size_t i = 0; all ? report_sections[i] != NULL : i < command->n_sections; i++)
-		plan(all ? report_sections[i] : command->sections[i], report, &observers);
+	for (size_t i = 0; page && report_sections[i]; i++) {
+		if (page_has_section(report_sections[i]))
+			plan(report_sections[i], report, &observers);
+	}
+	for (size_t i = 0; !page && i < command->n_sections; i++)
+		plan(command->sections[i], report, &observers);
 	if (report->no_memory)
 		error = MST_ERR_NOMEM;
 	else if (observers.n)

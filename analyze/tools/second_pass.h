@@ -7,9 +7,9 @@
 #include "tool.h"
 
 /*
- * Asks the command's sections, or `all`, for observers, and replays the trace if there are any. 0, or an enum mst_error.
+ * Asks the command's sections, or those of a `page`, for observers, and replays the trace if there are any. 0, or an enum mst_error.
  */
-int second_pass_run(const struct report_command *command, const struct tool_trace *trace, bool all,
+int second_pass_run(const struct report_command *command, const struct tool_trace *trace, bool page,
 		    struct report *report);
 
 #endif

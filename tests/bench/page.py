@@ -35,8 +35,8 @@ from days import MILLION, MODEL, Run, generate            # noqa: E402
 from harness import Build, Scratch, until               # noqa: E402
 
 MIB = 1 << 20
-SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "libraries", "functions",
-            "lines", "errors", "rss")
+SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "threads", "libraries",
+            "functions", "lines", "errors", "rss")
 TASKS = "TaskDuration"
 PARTS = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration")     # of it
 LATER = 300     # ms until a page has done what follows behind a frame

@@ -7,8 +7,8 @@ import io
 import json
 import subprocess
 
-SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "libraries", "functions",
-            "lines", "errors", "rss")
+SECTIONS = ("overview", "leaks", "steps", "churn", "sizes", "threads", "libraries", "functions", "lines", "errors",
+            "rss")      # of a page
 TOTALS = (("allocated", "bytes"), ("calls", "calls"), ("end", "end_bytes"), ("live", "end_bytes"),
           ("peak", "peak_bytes"), ("peakBlocks", "peak_blocks"))
 ALL_ROWS = "1000000000"
