@@ -20,7 +20,7 @@ import browser  # noqa: E402
 import harness  # noqa: E402
 import hostile  # noqa: E402
 from browser import Keys  # noqa: E402
-from figures import Figures, text  # noqa: E402
+from figures import Figures, bytes_text, text  # noqa: E402
 
 AXE = "axe-core@4.10.3"
 SHAPES = [(width, dark) for width in (360, 1280, 3000) for dark in (False, True)]
@@ -204,6 +204,32 @@ class Tests:
             assert all(abs(pixels - wanted) <= 4 for pixels, wanted in wide), wide
         marks = [mark["name"] for mark in self.browser.model("marks")]
         assert self.browser.ask("marks") == len(marks) and "exit handlers done" in marks, marks
+
+    def test_cards(self):
+        """Each step has a card that says when it was, how much and who made it, and whether it came back."""
+        self.browser.shape()
+        self.open()
+        steps = self.browser.model("meta.report.sections.steps")
+        cards = self.browser.ask("cards")
+        for step in steps["steps"]:
+            shown = [card for card in cards if f"Step {step['step']}: " in card]
+            assert len(shown) == 1, (step, cards)
+            made = [row["function"] for row in steps["made_by"] if row["step"] == step["step"]]
+            back = "It has not come back." if step["back_ns"] is None else "It came back at "
+            assert bytes_text(abs(step["bytes"])) in shown[0] and back in shown[0], (step, shown)
+            assert made and made[0] in shown[0] and re.search(r"from .* to .*s\.", shown[0]), (step, shown)
+        assert len(steps["steps"]) >= 2 and any(card.startswith("×Peak: ") for card in cards), cards
+        self.browser.check()
+
+    def test_peak(self):
+        """The exact peak is a border, and its card takes that moment."""
+        self.browser.shape()
+        self.open()
+        state = self.browser.ask("takePeak")
+        at, wanted = state["from"], self.browser.model("meta.report.sections.overview.peak_bytes")
+        assert at == state["until"] and self.browser.model(f"borderFlags[{at}]") & 1, state
+        assert sum(self.figures().by_stack("live", at, at).values()) == wanted, (at, wanted)
+        self.browser.check()
 
     def test_brush(self):
         """A drag over the timeline chooses a range."""
@@ -401,6 +427,59 @@ class Tests:
         self.open(view="flame", metric="allocated", hidden=["*"])
         items = "return [...document.querySelectorAll('#panel [aria-level=\"2\"]')].map(each => each.textContent)"
         assert harness.until(lambda: len(self.browser.run(items)) > 1, 10), self.browser.run(items)
+        self.browser.check()
+
+    def test_zoom(self):
+        """A click zooms; back and forward undo and redo it."""
+        self.browser.shape()
+        self.open(view="flame", metric="allocated")
+        self.browser.ask("clickBox", 2.5)
+        self.browser.settle()
+        zoomed = self.browser.state()["zoom"]
+        assert zoomed != ""
+        for step, wanted in (("back", ""), ("forward", zoomed)):
+            self.browser.run(f"history.{step}()")
+            assert harness.until(lambda: self.browser.state()["zoom"] == wanted, 10), (step, self.browser.state())
+        self.browser.check()
+
+    def test_hide(self):
+        """A pattern hides functions, until its chip is taken away."""
+        self.browser.shape()
+        self.open(view="flame", metric="allocated", inverted=True)
+        names = "return msrecPage.state.get().hidden.join() + ' ' + document.querySelector('#panel').textContent"
+        tree = "return [...document.querySelectorAll('#panel [role=treeitem]')].map((item) => item.textContent).join()"
+        assert harness.until(lambda: "churn" in self.browser.run(tree), 10)
+        self.browser.run("document.querySelector('#panel form input').focus()")
+        self.browser.keys("chu*", Keys.ENTER)
+        assert harness.until(lambda: "churn:" not in self.browser.run(tree), 10), self.browser.run(tree)
+        assert self.browser.run(names).startswith("chu* ") and "hidden: chu*" in self.browser.run(names)
+        self.browser.run("document.querySelector('#panel .chip button').click()")
+        assert harness.until(lambda: "churn:" in self.browser.run(tree), 10), self.browser.run(tree)
+        self.browser.check()
+
+    def test_colours(self):
+        """By module, thread and lifetime, and the legend says what they mean."""
+        self.browser.shape()
+        self.open(view="flame")
+        legends = []
+        for colour, word in (("module", "page_program"), ("thread", "producer one"), ("lifetime", "")):
+            self.browser.set(colour=colour)
+            legends.append(self.browser.text("#panel .legend"))
+            assert word in legends[-1], legends
+        assert len(set(legends)) == 3 and all(legends), legends
+        self.browser.check()
+
+    def test_copy(self):
+        """C copies the stack, the innermost call first."""
+        self.browser.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        self.browser.shape()
+        self.open(view="flame", metric="allocated")
+        self.browser.run("document.querySelector('#panel [role=tree]').focus()")
+        self.browser.keys(*[Keys.ARROW_DOWN] * 4, "c")
+        box = self.browser.ask("activeBox").rsplit(": ", 1)[0]
+        copied = self.browser.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
+        lines = copied.splitlines()
+        assert len(lines) > 2 and lines[0].startswith(box) and lines[-1].startswith("_start"), (box, copied)
         self.browser.check()
 
     def test_inverted(self):

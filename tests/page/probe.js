@@ -50,6 +50,33 @@ window.probe = {
 		}),
 	marks: () => document.querySelectorAll(".timeline line.mark").length,
 
+	// What the cards of all pins of the timeline say.
+	cards: () =>
+		[...document.querySelectorAll(".timeline .pin")].map((pin) => {
+			pin.click();
+			return document.querySelector(".timeline .card").textContent;
+		}),
+
+	// Takes the moment of the peak, as its card offers.
+	takePeak() {
+		document.querySelector(".timeline .pin.peak").click();
+		const card = [...document.querySelectorAll(".timeline .card section")].find((each) =>
+			each.textContent.startsWith("Peak: "),
+		);
+		card.querySelector("button").click();
+		return msrecPage.state.get();
+	},
+
+	// Clicks the first box in a row of the flame graph.
+	clickBox(row) {
+		const box = document.querySelector("#panel .flame canvas").getBoundingClientRect();
+		document
+			.querySelector("#panel .flame canvas")
+			.dispatchEvent(
+				new MouseEvent("click", { bubbles: true, clientX: box.left + 5, clientY: box.top + 22 * row }),
+			);
+	},
+
 	// The box of the flame graph that has the focus, as screen readers say it.
 	activeBox: () =>
 		document.getElementById(
