@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The page of msreport --html in headless Chromium: every view is opened, brushed, searched, sorted and zoomed; its
 figures are msreport's; nothing is asked of a network or written to the console; hostile names are harmless; axe-core,
-which comes from npm, finds no barrier. --long: real programs. With --long or --screens, pictures of all views are left
-in BUILD/tests/page/screens.
+which comes from npm, finds no barrier. --long: real programs. With --screens, pictures of all views at three widths in
+two themes, and all of them on paper, are left in BUILD/tests/page/screens.
 
   page.py --build DIR [--only WORD] [--screens] [--long]
 """
@@ -137,7 +137,7 @@ class Tests:
     def __init__(self, options, folder, seen):
         self.build, self.folder, self.browser = options.build, folder, seen
         self.screens = None
-        if options.long or options.screens:
+        if options.screens:
             self.screens = os.path.join(self.build.root, "tests/page/screens", self.name)
             shutil.rmtree(self.screens, ignore_errors=True)
         self.trace = self.record(self.name, "--free-stacks=yes", *self.command())
@@ -546,6 +546,19 @@ class Tests:
         self.browser.check()
 
     # ---- Hostile names ----
+
+    def test_unnamed(self):
+        """Where functions have no names, the page says that symbols are missing, and of which file."""
+        if not harness.have("strip"):
+            return "strip is missing"
+        stripped = os.path.join(self.folder, "stripped")
+        subprocess.run(["strip", "-o", stripped, *self.command()], check=True)
+        for page, wanted in ((self.page, False), (self.page_of(self.record("bare", stripped), "bare"), True)):
+            self.open(page)
+            said = "has no names of functions: symbols are missing of stripped" in self.browser.text(".out")
+            assert said == wanted, (page, self.browser.text(".out"))
+        self.browser.check()
+        return None
 
     def test_hostile(self):
         """Names with markup, controls and 100,000 characters are shown as text, and make no page wider."""

@@ -104,8 +104,8 @@ export class Grid {
 		this.slots = slotsOf(columns);
 		this.version++;
 		const fixed = columns.slice(1).reduce((sum, column) => sum + (column.width ?? 7), 0);
-		this.table.style.setProperty("--columns", `${fixed}rem`);
-		if (this.nameWidth) this.table.style.setProperty("--name", `${this.nameWidth}rem`);
+		this.element.style.setProperty("--columns", `${fixed}rem`);
+		if (this.nameWidth) this.element.style.setProperty("--name", `${this.nameWidth}rem`);
 		this.cols.replaceChildren(
 			...columns.map((column, i) => h("col", { style: i ? { width: `${column.width ?? 7}rem` } : {} })),
 		);

@@ -2,10 +2,13 @@
 // The first screen: what ran, its figures, and what stands out, each with a link to the view that says more. All
 // figures are msreport's.
 import { h } from "./dom.js";
+import { siteOf } from "./names.js";
 import { borderAt } from "./timeline.js";
 import { file, show } from "./text.js";
 import { bytes, change, count, nanoseconds, rate, share } from "./units.js";
 import { views } from "./views.js";
+
+const UNNAMED = 0.1; // of the peak, which is worth a sentence
 
 const sections = (model) => model.meta.report?.sections ?? {};
 
@@ -229,6 +232,7 @@ function outstanding(model, all, link) {
 		);
 	errors(model, all.errors ?? {}, say, link);
 	foreign(model, all.threads ?? {}, say, link);
+	unnamed(model, say, code);
 	return sentences.length ? h("ul", { class: "out", "aria-label": "What stands out" }, sentences) : null;
 }
 
@@ -269,6 +273,30 @@ function errors(model, e, say, link) {
 			link(viewFor(model, "errors"), found.map(words).join(", ")),
 			".",
 		);
+}
+
+// A newcomer takes [libfoo.so+0x1234] for what a function is called.
+function unnamed(model, say, code) {
+	const peak = model.self("peak"),
+		all = model.total(peak),
+		byModule = new Map();
+	peak.forEach((value, n) => {
+		const site = value ? siteOf(model, n) : -1;
+		if (site < 0 || model.namedOf(model.frame[site])) return;
+		const module = model.moduleOf(model.frame[site]) || "unknown code";
+		byModule.set(module, (byModule.get(module) ?? 0) + value);
+	});
+	const part = [...byModule.values()].reduce((sum, value) => sum + value, 0),
+		modules = [...byModule].sort((a, b) => b[1] - a[1]).map(([module]) => module);
+	if (part < UNNAMED * all || !part) return;
+	const more = modules.length > 2 ? ` and ${count(modules.length - 2)} more` : "";
+	say(
+		false,
+		`${share(part, all)} of the peak has no names of functions: symbols are missing of `,
+		code(modules[0]),
+		modules.length > 1 ? [", ", code(modules[1])] : null,
+		`${more} (msreport --symbols).`,
+	);
 }
 
 function foreign(model, t, say, link) {
