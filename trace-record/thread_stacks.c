@@ -2,6 +2,8 @@
 #include "thread_stacks.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
@@ -21,6 +23,7 @@ struct handler_frame {
 struct context {
 	uint64_t pc;
 	bool in_kernel; /* it has stopped in a system call */
+	bool waits;     /* for what the loader doesn't read: a terminal, a pipe, a socket */
 	long call;
 	const uint64_t *stack; /* [n_words], from the stack pointer on */
 	size_t n_words;
@@ -59,6 +62,18 @@ static const struct handler_frame *handler_frame_at(const struct code_map *map, 
 	return frame;
 }
 
+static bool reads_stream(const struct target *target, const struct user_regs_struct *regs)
+{
+	char name[32], path[TARGET_PATH];
+	struct stat file;
+
+	if ((long)regs->orig_rax != SYS_read)
+		return false;
+	snprintf(name, sizeof(name), "fd/%d", (int)regs->rdi);
+	target_path(target, path, name);
+	return stat(path, &file) == 0 && !S_ISREG(file.st_mode);
+}
+
 static void add_context(struct contexts *all, const struct context *context)
 {
 	if (all->n < CONTEXTS_MOST)
@@ -78,6 +93,7 @@ static void find_contexts(const struct target *target, const struct stopped_thre
 	all->n = 0;
 	add_context(all, &(struct context){ .pc = regs->rip,
 					    .in_kernel = (int64_t)regs->orig_rax >= 0,
+					    .waits = reads_stream(target, regs),
 					    .call = (long)regs->orig_rax,
 					    .stack = words,
 					    .n_words = n });
@@ -123,7 +139,7 @@ static bool waits_elsewhere(const struct context *context)
 		if (context->call == calls[i])
 			return true;
 	}
-	return false;
+	return context->waits;
 }
 
 /*
