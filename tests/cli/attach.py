@@ -24,6 +24,7 @@ from harness import compiler, have, plain_environment, run_methods, until    # n
 from linked import Tests as Linked    # noqa: E402
 
 TIMEOUT = 120
+ATTEMPTS = 6            # to attach
 THREADS = 8
 KINDS = ("malloc", "calloc", "realloc", "aligned", "new", "free")
 
@@ -90,17 +91,23 @@ class Tests:
         return os.path.join(self.folder, name)
 
     def msrec(self, pid, *options, trace="t.zst"):
-        """Begins to record; the recording is on when this returns."""
-        process = subprocess.Popen([self.build.msrec, "-v", "-f", "-o", self.path(trace), f"--pid={pid}", *options],
-                                   stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=self.folder)
-        said = ""
-        while "attached to" not in said:
-            line = process.stderr.readline()
-            if not line:
-                process.wait()
-                raise AssertionError(f"msrec: {process.returncode}: {said}")
-            said += line
-        return process
+        """Begins to record; the recording is on when this returns. Busy threads may ask for another attempt."""
+        command = [self.build.msrec, "-v", "-f", "-o", self.path(trace), f"--pid={pid}", *options]
+        for _ in range(ATTEMPTS):
+            process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=plain_environment(),
+                                       cwd=self.folder)
+            said = ""
+            while "attached to" not in said:
+                line = process.stderr.readline()
+                if not line:
+                    break
+                said += line
+            else:
+                return process
+            process.wait()
+            if "; try again" not in said:
+                break
+        raise AssertionError(f"msrec: {process.returncode}: {said}")
 
     def leave(self, process, number=signal.SIGINT):
         process.send_signal(number)
