@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "injected_call.h"
 #include "preflight.h"
 #include "ptrace_threads.h"
+#include "refusal.h"
 #include "target.h"
 #include "target_object.h"
 #include "thread_stacks.h"
@@ -61,18 +61,6 @@ struct attachment {
 	int family;              /* msrec's descriptor; -1 */
 	int64_t family_number;   /* the process's, while it has one; -1 */
 };
-
-__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
-{
-	char *text;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = strdup("cannot be attached to: memory is short");
-	va_end(args);
-	return text;
-}
 
 static uint64_t now_ms(void)
 {
@@ -117,19 +105,19 @@ static char *describe_stop(enum stop_result result)
 {
 	switch (result) {
 	case STOP_LATE:
-		return sentence(
+		return refusal(
 			"has a thread that waits in the kernel and cannot be stopped, such as for a program "
 			"that it starts (vfork) or for a disk; try again");
 	case STOP_JOB:
-		return sentence("was stopped by a signal");
+		return refusal("was stopped by a signal");
 	case STOP_DENIED:
-		return sentence("cannot be traced: %s", strerror(errno));
+		return refusal("cannot be traced: %s", strerror(errno));
 	case STOP_GONE:
-		return sentence("has ended");
+		return refusal("has ended");
 	case STOP_DONE:
 		break;
 	}
-	return sentence("stands still");
+	return refusal("stands still");
 }
 
 typedef bool thread_test(const struct target *target, const struct stopped_thread *thread,
@@ -161,7 +149,7 @@ static char *stop_outside(struct attachment *a, thread_test *test, const char *w
 			return NULL;
 		release(a);
 	} while ((result == STOP_DONE || result == STOP_LATE) && now_ms() < until);
-	return result == STOP_DONE ? sentence("%s", why) : describe_stop(result);
+	return result == STOP_DONE ? refusal("%s", why) : describe_stop(result);
 }
 
 /* ---- the host ---- */
@@ -198,13 +186,13 @@ static char *hold_host(struct attachment *a, struct host *host)
 			if (host_hold(host, &a->target, &thread, &a->plan.functions))
 				return NULL;
 			host_release(host);
-			return sentence("does not take a system call from outside");
+			return refusal("does not take a system call from outside");
 		}
 		release(a);
 	} while ((result == STOP_DONE || result == STOP_LATE) && now_ms() - start < PATIENCE_MS);
 	if (result != STOP_DONE)
 		return describe_stop(result);
-	return sentence("has no thread that is outside of malloc, the loader and signal handlers; try again");
+	return refusal("has no thread that is outside of malloc, the loader and signal handlers; try again");
 }
 
 static void let_host_go(struct attachment *a, struct host *host, uint64_t since_ms)
@@ -280,14 +268,14 @@ static char *find_recorder(struct attachment *a)
 	if (!m)
 		return NULL;
 	if (!target_object_open_as(&o, &a->target, m, a->library))
-		return sentence(
+		return refusal(
 			"has the recorder of another version of msrec in its memory; attach with that");
 	a->library_base = o.base;
 	a->attach = target_object_symbol(&o, "msrec_attach", STT_FUNC);
 	a->state_at = target_object_symbol(&o, "msrec_attached", STT_OBJECT);
 	a->map.recorder = (struct code_range){ o.text_start, o.text_end };
 	target_object_close(&o);
-	return a->attach && a->state_at ? NULL : sentence("has a damaged recorder in its memory");
+	return a->attach && a->state_at ? NULL : refusal("has a damaged recorder in its memory");
 }
 
 /* Reads which entries there are. False: none were ever prepared. */
@@ -327,17 +315,17 @@ static char *load_recorder(struct attachment *a, struct host *host)
 	const int64_t number = make_memfd(host, LIBRARY_NAME, &fd);
 
 	if (number < 0)
-		return sentence("cannot make a memory file (memfd_create): %s", strerror((int)-number));
+		return refusal("cannot make a memory file (memfd_create): %s", strerror((int)-number));
 	if (!copy_file(fd, a->library)) {
 		close(fd);
 		close_there(host, number);
-		return sentence("cannot get a copy of %s: %s", a->library, strerror(errno));
+		return refusal("cannot get a copy of %s: %s", a->library, strerror(errno));
 	}
 	close(fd);
 	snprintf(path, sizeof(path), form, (int)number);
 	at = host_copy(host, path, strlen(path) + 1);
 	if (!host_call(host, a->plan.dlopen, (uint64_t[6]){ at, RTLD_NOW | RTLD_NODELETE }, CALL_MS, &handle))
-		return sentence("did not load the recorder in time: another thread holds the loader's lock");
+		return refusal("did not load the recorder in time: another thread holds the loader's lock");
 	close_there(host, number);
 	if (handle)
 		return NULL;
@@ -347,7 +335,7 @@ static char *load_recorder(struct attachment *a, struct host *host)
 			;
 		text[sizeof(text) - 1] = 0;
 	}
-	return sentence("cannot load the recorder: %s", *text ? text : "dlopen() failed");
+	return refusal("cannot load the recorder: %s", *text ? text : "dlopen() failed");
 }
 
 /*
@@ -363,7 +351,7 @@ static char *await_loader(struct attachment *a, struct host *host)
 
 	return host_call(host, a->plan.dlopen, (uint64_t[6]){ 0, RTLD_LAZY }, CALL_MS, &handle)
 		       ? NULL
-		       : sentence("has a thread that keeps the loader's lock; try again");
+		       : refusal("has a thread that keeps the loader's lock; try again");
 }
 
 static char *open_with_host(struct attachment *a)
@@ -378,7 +366,7 @@ static char *open_with_host(struct attachment *a)
 	if (!problem) {
 		a->family_number = make_memfd(&host, FAMILY_NAME, &a->family);
 		if (a->family_number < 0)
-			problem = sentence("cannot make a memory file: %s", strerror((int)-a->family_number));
+			problem = refusal("cannot make a memory file: %s", strerror((int)-a->family_number));
 	}
 	let_host_go(a, &host, since);
 	return problem;
@@ -407,7 +395,7 @@ static char *open_all(struct attachment *a)
 	if (!problem && target_look(&a->target) == 0)
 		problem = find_recorder(a);
 	if (!problem && !a->library_base)
-		problem = sentence("has ended");
+		problem = refusal("has ended");
 	return problem;
 }
 
@@ -419,7 +407,7 @@ char *attachment_open(struct attachment **attachment, pid_t pid, const char *lib
 	*attachment = NULL;
 	if (!a || !(a->library = strdup(library))) {
 		free(a);
-		return sentence("cannot be attached to: memory is short");
+		return refusal("cannot be attached to: memory is short");
 	}
 	a->pid = pid;
 	a->family = -1;
@@ -553,8 +541,7 @@ static char *restore_old_entries(struct attachment *a)
 	} while (result == STOP_LATE && now_ms() < until);
 	return result != STOP_DONE
 		       ? describe_stop(result)
-		       : sentence(
-				 "has entries of malloc that are neither libc's nor msrec's: another tool has "
+		       : refusal("has entries of malloc that are neither libc's nor msrec's: another tool has "
 				 "patched them");
 }
 
@@ -581,8 +568,8 @@ static char *call_attach(struct attachment *a, struct host *host)
 	snprintf(request.path, sizeof(request.path), "/proc/self/fd/%d", (int)a->family_number);
 	at = host_copy(host, &request, sizeof(request));
 	if (!at || !host_call(host, a->attach, (uint64_t[6]){ at, 0 }, CALL_MS, &status))
-		return sentence("did not answer its recorder in time");
-	return (uint32_t)status == ATTACH_DONE ? NULL : sentence("%s", describe_status(status));
+		return refusal("did not answer its recorder in time");
+	return (uint32_t)status == ATTACH_DONE ? NULL : refusal("%s", describe_status(status));
 }
 
 /* Nothing leads to the recorder; as soon as no thread is in there, its state can be replaced. */
@@ -595,7 +582,7 @@ static char *await_empty_recorder(struct attachment *a)
 		look_inside(a, &a->target, &a->threads);
 	}
 	return a->inside.n > 0
-		       ? sentence("has a thread that stays in the recorder of the last recording; try again")
+		       ? refusal("has a thread that stays in the recorder of the last recording; try again")
 		       : NULL;
 }
 
@@ -608,7 +595,7 @@ static char *patch(struct attachment *a)
 		return problem;
 	if (set_entries(&a->target, &a->state, true) < 0) {
 		set_entries(&a->target, &a->state, false);
-		problem = sentence("has an allocator whose code cannot be written to");
+		problem = refusal("has an allocator whose code cannot be written to");
 	}
 	release(a);
 	return problem;
@@ -629,7 +616,7 @@ char *attachment_begin(struct attachment *a)
 	a->family_number = -1;
 	let_host_go(a, &host, since);
 	if (!problem && !read_state(a))
-		problem = sentence("has a damaged recorder in its memory");
+		problem = refusal("has a damaged recorder in its memory");
 	return problem ? problem : patch(a);
 }
 

@@ -2,25 +2,13 @@
 #include "attachment_plan.h"
 
 #include <elf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "entry_planner.h"
-
-__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
-{
-	char *text;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = strdup("cannot be attached to: memory is short");
-	va_end(args);
-	return text;
-}
+#include "refusal.h"
 
 static const char *file_name(const struct mapping *m)
 {
@@ -64,7 +52,7 @@ static char *add_entries(struct attachment_plan *plan, const struct target_objec
 	struct attach_object *const object = &plan->objects[plan->n_objects];
 
 	if (plan->n_objects == ATTACHED_OBJECTS || more->n > ENTRY_MOST - plan->entries.n)
-		return sentence("has several allocators");
+		return refusal("has several allocators");
 	*object = (struct attach_object){ o->start, o->end, plan->entries.n, more->n };
 	for (uint32_t i = 0; i < more->n; i++) {
 		struct entry *e = &plan->entries.entries[plan->entries.n++];
@@ -85,10 +73,10 @@ static char *add_object(struct attachment_plan *plan, const struct target_object
 	char *why, *problem;
 
 	if (!more)
-		return sentence("cannot be attached to: memory is short");
+		return refusal("cannot be attached to: memory is short");
 	why = libc ? entry_planner_plan_libc(&o->f, &o->header, more)
 		   : entry_planner_plan(&o->f, &o->header, more);
-	problem = why ? sentence("has an allocator, %s, that cannot be recorded: %s", o->path, why)
+	problem = why ? refusal("has an allocator, %s, that cannot be recorded: %s", o->path, why)
 		      : add_entries(plan, o, more);
 	free(why);
 	free(more);
@@ -156,7 +144,7 @@ static char *take_libc(struct attachment_plan *plan, const struct target_object 
 	target_object_range(o, is_of_malloc, &plan->malloc.start, &plan->malloc.end);
 	if (!plan->dlopen || !plan->functions.restorer || !plan->functions.mmap || !plan->functions.syscall ||
 	    !plan->functions.errno_location)
-		return sentence("has a C library without what attaching needs: %s", o->path);
+		return refusal("has a C library without what attaching needs: %s", o->path);
 	return add_object(plan, o, true);
 }
 
@@ -240,16 +228,16 @@ char *attachment_plan_make(struct attachment_plan *plan, struct target *t)
 
 	*plan = (struct attachment_plan){ 0 };
 	if (!libc || !loader)
-		return sentence("has not loaded glibc: the recorder is for glibc");
+		return refusal("has not loaded glibc: the recorder is for glibc");
 	if (!target_object_open(&o, t, loader))
-		return sentence(
+		return refusal(
 			"has a loader (%s) whose file is no longer there: it was upgraded; root can attach all the "
 			"same, or start the program anew",
 			loader->path);
 	plan->loader = (struct code_range){ o.text_start, o.text_end };
 	target_object_close(&o);
 	if (!target_object_open(&o, t, libc))
-		return sentence(
+		return refusal(
 			"has a C library (%s) whose file is no longer there: it was upgraded; root can attach all "
 			"the same, or start the program anew",
 			libc->path);

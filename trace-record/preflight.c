@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +11,8 @@
 
 #include "attached.h"
 #include "program.h"
+#include "refusal.h"
 #include "shm.h"
-
-__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
-{
-	char *text;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = strdup("cannot be judged: memory is short");
-	va_end(args);
-	return text;
-}
 
 static long status_number(const struct target *t, const char *key)
 {
@@ -53,17 +41,17 @@ static char *judge_state(const struct target *t)
 	char *objection = NULL;
 
 	if (!state)
-		objection = sentence("does not exist");
+		objection = refusal("does not exist");
 	else if (*state == 'Z' || *state == 'X')
-		objection = sentence("has ended (a zombie that its parent has not waited for)");
+		objection = refusal("has ended (a zombie that its parent has not waited for)");
 	else if (*state == 'T')
-		objection = sentence("is stopped by a signal; kill -CONT %d lets it go on", (int)t->pid);
+		objection = refusal("is stopped by a signal; kill -CONT %d lets it go on", (int)t->pid);
 	else if (status_number(t, "Tgid") != t->pid)
-		objection = sentence("is a thread of process %ld: attach to that", status_number(t, "Tgid"));
+		objection = refusal("is a thread of process %ld: attach to that", status_number(t, "Tgid"));
 	else if (t->pid == getpid())
-		objection = sentence("is msrec itself");
+		objection = refusal("is msrec itself");
 	else if (!size)
-		objection = sentence("is the kernel's own");
+		objection = refusal("is the kernel's own");
 	free(state);
 	free(size);
 	return objection;
@@ -75,9 +63,8 @@ static char *judge_tracer(const struct target *t)
 
 	if (tracer == 0)
 		return NULL;
-	return sentence(
-		"is traced by process %ld, such as a debugger or strace; there can be one tracer only",
-		tracer);
+	return refusal("is traced by process %ld, such as a debugger or strace; there can be one tracer only",
+		       tracer);
 }
 
 static char *judge_sandbox(const struct target *t)
@@ -85,13 +72,13 @@ static char *judge_sandbox(const struct target *t)
 	const long mode = status_number(t, "Seccomp");
 
 	if (mode == 1)
-		return sentence("may make no system call but read, write and exit (strict seccomp)");
+		return refusal("may make no system call but read, write and exit (strict seccomp)");
 	if (mode != 0)
-		return sentence(
+		return refusal(
 			"has a seccomp filter, which may end it when the recorder calls memfd_create, mmap or "
 			"futex; start it with msrec instead (msrec(1) lists the calls)");
 	if (status_has(t, "x86_Thread_features", "shstk"))
-		return sentence(
+		return refusal(
 			"has shadow stacks switched on, which refuse calls from outside; start it with "
 			"GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK");
 	return NULL;
@@ -117,22 +104,22 @@ static char *describe_denial(const struct target *t)
 	const int scope = read_ptrace_scope();
 
 	if (geteuid() != 0 && owner != (long)geteuid())
-		return sentence("belongs to user %ld; run msrec as that user or as root", owner);
+		return refusal("belongs to user %ld; run msrec as that user or as root", owner);
 	if (scope == 1)
-		return sentence(
+		return refusal(
 			"may be traced by its ancestors only (kernel.yama.ptrace_scope is 1); run msrec as "
 			"root, or set that to 0: sysctl kernel.yama.ptrace_scope=0");
 	if (scope == 2)
-		return sentence(
+		return refusal(
 			"may be traced by root only (kernel.yama.ptrace_scope is 2); run msrec as root");
 	if (scope == 3)
-		return sentence(
+		return refusal(
 			"may not be traced (kernel.yama.ptrace_scope is 3) until the machine starts anew "
 			"with another value");
 	if (geteuid() != 0)
-		return sentence("does not allow its user to trace it (it has changed its user, or called "
-				"prctl(PR_SET_DUMPABLE)); run msrec as root");
-	return sentence("may not be traced: the capability CAP_SYS_PTRACE is missing here");
+		return refusal("does not allow its user to trace it (it has changed its user, or called "
+			       "prctl(PR_SET_DUMPABLE)); run msrec as root");
+	return refusal("may not be traced: the capability CAP_SYS_PTRACE is missing here");
 }
 
 /* The kernel's own answer: opening the memory takes the same rights as attaching. */
@@ -144,7 +131,7 @@ static char *judge_rights(const struct target *t)
 	target_path(t, path, "mem");
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT || errno == ESRCH ? sentence("does not exist") : describe_denial(t);
+		return errno == ENOENT || errno == ESRCH ? refusal("does not exist") : describe_denial(t);
 	close(fd);
 	return NULL;
 }
@@ -176,7 +163,7 @@ static char *judge_program(const struct target *t)
 		free(plan);
 		if (fd >= 0)
 			close(fd);
-		return sentence("cannot be looked at: %s", strerror(errno));
+		return refusal("cannot be looked at: %s", strerror(errno));
 	}
 	objection = program_objection(fd, false, &remark, plan);
 	close(fd);
@@ -202,8 +189,8 @@ static char *judge_libraries(const struct target *t)
 
 		for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++) {
 			if (begins_with(name, others[k][0]))
-				return sentence("runs with %s, which bears no recorder beside it",
-						others[k][1]);
+				return refusal("runs with %s, which bears no recorder beside it",
+					       others[k][1]);
 		}
 	}
 	return NULL;
@@ -232,13 +219,13 @@ static bool is_recorded(struct target *t)
 static char *judge_recorders(struct target *t)
 {
 	if (is_recorded(t))
-		return sentence(
+		return refusal(
 			"is recorded by msrec already; 'msrec status %d' says where, and msrec on, off, mark, "
 			"snapshot, rotate and stop control that",
 			(int)t->pid);
 	for (uint32_t i = 0; i < t->n_mappings; i++) {
 		if (begins_with(file_name(&t->mappings[i]), "libmsrec.so"))
-			return sentence(
+			return refusal(
 				"was started by an msrec that has ended, and its recorder is switched off for "
 				"good; start the program anew");
 	}
@@ -256,7 +243,7 @@ char *preflight_objection(struct target *t)
 	if (!objection)
 		objection = judge_sandbox(t);
 	if (!objection && target_look(t) != 0)
-		objection = sentence("cannot be looked at: %s", strerror(errno));
+		objection = refusal("cannot be looked at: %s", strerror(errno));
 	if (!objection)
 		objection = judge_recorders(t);
 	if (!objection)
