@@ -36,9 +36,9 @@ static struct range range_of(const int64_t *series, uint32_t from, uint32_t to)
 /* Of `count` levels from `from` on, the upper one of two in the middle; 1 to MOST_MEDIAN of them. */
 static double median_of(const int64_t *series, uint32_t from, uint32_t count)
 {
-	int64_t sorted[MOST_MEDIAN];
+	int64_t sorted[MOST_MEDIAN] = { series[from] };
 	assert(count > 0 && count <= MOST_MEDIAN);
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 1; i < count; i++) {
 		uint32_t at = i;
 		for (; at > 0 && sorted[at - 1] > series[from + i]; at--)
 			sorted[at] = sorted[at - 1];
