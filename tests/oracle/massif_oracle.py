@@ -13,6 +13,7 @@ no valgrind.
 import concurrent.futures
 import difflib
 import hashlib
+import os
 import re
 import resource
 import shlex
@@ -83,7 +84,7 @@ class Oracle:
 
     def key(self, case, argv, option_set):
         digest = hashlib.sha256(self.version)
-        for part in (str(self.build), repr(argv), option_set):
+        for part in (os.fspath(self.build), repr(argv), option_set):
             digest.update(part.encode() + b'\0')
         for name in (argv[0],) + case.libraries:
             digest.update((self.build / name).read_bytes())
