@@ -7,6 +7,7 @@ keep pages are named, and what cannot be played is refused.
 """
 
 import csv
+import glob
 import json
 import os
 import re
@@ -18,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import compiler, run_methods    # noqa: E402
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
-ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.[23]"}
 SAME = 0.15                 # of a real program's memory
 OWN = 600 << 10             # of the program itself: its data, stacks, streams
 CRASHING = r"""
@@ -150,7 +151,7 @@ class Tests:
         for row in sections["whatif"]["runs"]:
             environment = dict(word.split("=", 1) for word in row["settings"].split())
             if row["allocator"] != "glibc":
-                environment["LD_PRELOAD"] = os.path.join(LIBRARIES, ALLOCATORS[row["allocator"]])
+                [environment["LD_PRELOAD"]] = glob.glob(os.path.join(LIBRARIES, ALLOCATORS[row["allocator"]]))
             real = self.resident(mode, **environment)
             assert near(row["end_resident_bytes"], real), (row, real)
         return sections
@@ -306,7 +307,7 @@ class Tests:
     # ---- Traces of all sorts ----
 
     def test_cut(self):
-        """What was live at a cut is allocated first."""
+        """What was live at a cut is allocated first, without the holes that the calls before the cut had left."""
         trace = self.record("whole.zst", self.program, "all", "30000")
         whole = self.ask(trace, "--no-blame", "--allocator=glibc")["whatif"]
         part = os.path.join(self.folder, "cut.zst")
@@ -314,9 +315,10 @@ class Tests:
         middle = rows[len(rows) // 2] // 1000000
         subprocess.run([self.msconvert, "-q", "--to=trace", f"--from={middle}", "-o", part, trace], check=True)
         cut = self.ask(part, "--no-blame", "--allocator=glibc")["whatif"]
-        assert cut["live_end_bytes"] == whole["live_end_bytes"] and cut["live_peak_bytes"] > 0
+        assert cut["live_end_bytes"] == whole["live_end_bytes"] and cut["live_peak_bytes"] > 0, (cut, whole)
         assert cut["allocations"] < whole["allocations"], (cut, whole)
-        assert near(cut["runs"][0]["end_resident_bytes"], whole["runs"][0]["end_resident_bytes"], 0.25)
+        packed, full = (run["runs"][0]["end_resident_bytes"] for run in (cut, whole))
+        assert cut["live_end_bytes"] < packed < 1.1 * full, (packed, full)
 
     def test_refused(self):
         sample = self.record("sample.zst", self.program, "all", "3000", options=["--sample=4k"])
