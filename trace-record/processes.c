@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attachment.h"
+#include "exit_status.h"
 #include "mappers.h"
 
 #define EXEC_CHECK_NS 200000000u
@@ -59,6 +60,7 @@ static struct process *process_create(pid_t pid)
 	if (!p)
 		return NULL;
 	p->pidfd = -1;
+	p->status = -1;
 	p->segment = SHM_NO_SEGMENT;
 	recording_init(&p->recording, pid);
 	return p;
@@ -310,6 +312,8 @@ static void check_process(const struct processes *ps, struct process *p)
 
 	if (!p->dead && is_dead(ps, p)) {
 		p->dead = true;
+		if (!exit_status_read(p->pidfd, r->pid, &p->status))
+			p->status = -1;
 	} else if (!p->dead && !r->executed && p->segment != SHM_NO_SEGMENT &&
 		   (!r->tracee || tracee_is_empty(r->tracee)) &&
 		   (!p->exec_checked_ns || now - p->exec_checked_ns > EXEC_CHECK_NS)) {
@@ -443,19 +447,38 @@ void processes_leave_rest(struct processes *ps)
 
 /* ---- ending ---- */
 
-/* The writer's END unit says how the program ended. */
-static void end_recording(struct processes *ps, struct recording *r)
+/*
+ * As waitpid() gives it; -1: not known. Of a process that the kernel says nothing about, what it passed to exit() itself:
+ * one that a signal killed has not come so far.
+ */
+static int status_of(const struct processes *ps, const struct process *p)
 {
+	const struct recording *r = &p->recording;
+	const uint32_t own = r->tracee ? atomic_load(&tracee_segment(r->tracee)->exit_status) : 0;
+
+	if (r->pid == ps->main_pid)
+		return ps->main_status;
+	if (p->status >= 0)
+		return p->status;
+	return own & SHM_EXITS ? W_EXITCODE((int)(own & 0xff), 0) : -1;
+}
+
+/* The writer's END unit says how the program ended. */
+static void end_recording(struct processes *ps, struct process *p)
+{
+	struct recording *r = &p->recording;
+	const int status = status_of(ps, p);
+
 	if (r->pid == ps->main_pid && ps->session->options.capture.rss && !ps->main_executed && !r->executed)
 		recording_note_peak(r, ps->main_peak);
 	if (r->executed)
 		recording_end(ps->session, r, MST_END_EXEC, 0);
-	else if (r->pid == ps->main_pid && WIFSIGNALED(ps->main_status))
-		recording_end(ps->session, r, MST_END_SIGNAL, (uint32_t)WTERMSIG(ps->main_status));
-	else if (r->pid == ps->main_pid)
-		recording_end(ps->session, r, MST_END_EXIT, (uint32_t)WEXITSTATUS(ps->main_status));
-	else
+	else if (status < 0)
 		recording_end(ps->session, r, MST_END_UNKNOWN, 0);
+	else if (WIFSIGNALED(status))
+		recording_end(ps->session, r, MST_END_SIGNAL, (uint32_t)WTERMSIG(status));
+	else
+		recording_end(ps->session, r, MST_END_EXIT, (uint32_t)WEXITSTATUS(status));
 }
 
 static void end_process(struct processes *ps, struct process *p)
@@ -465,7 +488,7 @@ static void end_process(struct processes *ps, struct process *p)
 
 	recording_begin_last(ps->session, r);
 	if (recording_is_open(r))
-		end_recording(ps, r);
+		end_recording(ps, p);
 	else if (r->error && !r->stopped)
 		recording_refuse(ps->session, r);
 	ps->main_executed |= r->executed && r->pid == ps->main_pid;

@@ -14,6 +14,7 @@ struct process {
 	uint64_t exec_checked_ns, orphans_checked_ns;
 	bool dead;
 	bool drained; /* it is dead or executed, and all of its events are taken */
+	int status;   /* of one that is dead, as waitpid() gives it; -1: not known */
 	struct memory_pace memory;
 	struct recording recording;
 };

@@ -71,6 +71,25 @@ class Tests:
         reasons = [self.build.stat(self.path(name))["reason"] for name in self.files()]
         assert sorted(reasons) == ["exec"] * 20 + ["exit"], reasons
 
+    def ends(self):
+        """(program, reason, detail) of each trace, sorted."""
+        stats = [(name.split(".")[0], self.build.stat(self.path(name))) for name in self.files("*.zst")]
+        return sorted((name, stat["reason"], stat["detail"]) for name, stat in stats)
+
+    def test_ends_of_children(self):
+        """However soon their parents wait for them."""
+        kernel = [int(n) for n in re.findall(r"\d+", os.uname().release)[:2]]
+        for script, end in (("exit 5", ("exit", 5)), ("require POSIX; POSIX::_exit(6)", ("exit", 6)),
+                            ("exec 'sh', '-c', 'exit 7'", ("exit", 7)), ("kill 9, $$", ("signal", 9))):
+            for preload in ("", self.build.file("tests/tools/old_kernel.so")):
+                for name in self.files():
+                    os.unlink(self.path(name))
+                self.run("-q", "--trace-children=yes", "-o", "%e.%p.zst", "perl", "-e",
+                         f"if (!fork) {{ {script} }} wait", env={"LD_PRELOAD": preload})
+                found = [row[1:] for row in self.ends() if row[1:] not in (("exit", 0), ("exec", 0))]
+                sure = end[0] == "exit" or not preload and kernel >= [6, 15]
+                assert found == [end] or not sure and found == [("unknown", 0)], (script, preload, found)
+
     def test_numbers_outside_of_a_namespace(self):
         """Also of processes that end at once."""
         script = "for (1 .. 20) { if (!fork) { my @a = (1 .. 1000); exit } } 1 while wait > 0"

@@ -549,7 +549,7 @@ class Tests:
                   "for (1 .. 40) { if (!fork) { my @a = (1 .. 1000); exec 'sleep', '0.3' } } 1 while wait > 0")
         status, err = self.run_unwatched(0.3, "perl", "-e", script)
         reasons = sorted((f.split(".")[0], self.build.stat(self.path(f))["reason"]) for f in os.listdir(self.folder))
-        expected = [("perl", "exec")] * 40 + [("perl", "exit")] + [("sleep", "unknown")] * 40
+        expected = [("perl", "exec")] * 40 + [("perl", "exit")] + [("sleep", "exit")] * 40
         assert status == 0 and reasons == expected, (reasons, err)
 
     def test_execed_program(self):

@@ -21,7 +21,6 @@ extern void __libc_freeres(void) __attribute__((weak));
 /* __gnu_cxx::__freeres() of libstdc++. */
 extern void _ZN9__gnu_cxx9__freeresEv(void) __attribute__((weak));
 
-extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 extern FILE *_IO_list_all; /* stdio's files */
 
 /*
@@ -53,9 +52,10 @@ static void free_resources(const struct unwind_regs *regs, bool quickly)
 	next_ending = false;
 }
 
-static void exit_handler(void *unused)
+static void exit_handler(int status, void *unused)
 {
 	(void)unused;
+	recorder_note_exit(status);
 	free_resources(CALLER_REGS(), false);
 }
 
@@ -69,6 +69,7 @@ EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	if (!next_ready)
 		next_resolve();
+	recorder_note_exit(status);
 	free_resources(CALLER_REGS(), true);
 	next.exit_now(status);
 }
@@ -148,7 +149,7 @@ static __attribute__((constructor)) void begin(void)
 	 * Exit handlers run last in, first out, and the loader's own, which runs all destructors, is
 	 * registered after this one: so this comes after every destructor, in the middle of exit().
 	 */
-	__cxa_atexit(exit_handler, NULL, NULL);
+	on_exit(exit_handler, NULL);
 	at_quick_exit(quick_exit_handler);
 	forks_begin();
 	if (!recorder_traces_children(&trace_children) || trace_children)

@@ -723,6 +723,15 @@ static bool is_in_handler(struct thread *t, const struct unwind_regs *regs)
 	return found;
 }
 
+/* A child of vfork() has its parent's memory, and its parent goes on. */
+void recorder_note_exit(int status)
+{
+	struct process *p = process_now();
+
+	if (p && p->pid == os_pid())
+		atomic_store(&p->segment->exit_status, SHM_EXITS | ((uint32_t)status & 0xff));
+}
+
 bool recorder_freeres_wanted(bool *libc, bool *cxx, const struct unwind_regs *regs)
 {
 	struct process *p = process_now();

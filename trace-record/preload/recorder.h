@@ -120,6 +120,9 @@ void recorder_after_fork(void);
 /* Whether programs that this one executes are to be recorded; false if nothing is recorded. */
 bool recorder_traces_children(bool *yes);
 
+/* The process is about to exit with this status, which the kernel may tell its parent alone. */
+void recorder_note_exit(int status);
+
 /*
  * Which clean-up functions are to be run at exit, called from where `regs` says. False: none. That is so where nothing is
  * recorded, and where the functions could wait for ever for a lock: its owner may be what a signal handler has

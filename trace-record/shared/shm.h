@@ -33,7 +33,7 @@
 #include "mst_op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 17u
+#define SHM_VERSION 18u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -113,6 +113,8 @@ enum shm_segment_state {
 
 #define SHM_NO_SEGMENT UINT32_MAX
 
+#define SHM_EXITS 0x100u /* in exit_status: there is one */
+
 struct shm_segment {
 	_Atomic uint32_t rings_used;  /* rings with ids below this have been used at some time */
 	_Atomic uint32_t forks;       /* numbers the forks of this process from 1 */
@@ -125,6 +127,7 @@ struct shm_segment {
 	_Atomic uint32_t refused;     /* msrec will not read this segment: the process stops recording */
 	_Atomic uint32_t unwatched;   /* not all page calls can be recorded, with --pages */
 	_Atomic uint32_t executing;   /* the process is about to be another program */
+	_Atomic uint32_t exit_status; /* it is about to end: SHM_EXITS and its status; else 0 */
 	uint32_t patched;             /* the entries of the program's own allocator lead to the recorder */
 	uint32_t unowned;             /* its rings have no owners; they end with the process */
 	_Atomic uint32_t phase;       /* enum shm_phase; each side may change it */
