@@ -240,9 +240,14 @@ static char *judge_elf64(const struct elf_file *f, const Elf64_Ehdr *header, boo
 		return strdup("is not an executable");
 	if (!look_at_segments(f, header, &facts))
 		return strdup("has damaged program headers");
-	/* Valgrind replaces whatever malloc there is, without a loader's help. */
-	if (exact)
+	/* Valgrind replaces any malloc, by a library that the loader loads. */
+	if (exact) {
+		if (!facts.interpreted && !facts.loader)
+			*remark = strdup(
+				"is statically linked, so Valgrind cannot replace its malloc: only client "
+				"requests and, with --pages, pages are recorded");
 		return NULL;
+	}
 	look_at_sections(f, header, &facts);
 	make_plan(f, header, &facts, plan);
 	objection = objection_to(&facts);

@@ -45,6 +45,12 @@ def refusals(e):
     for option in ("--sample=64k", "--timer=5", "--mmap=yes", "--duration=3"):
         status, said, traces = e.run(option, "/bin/true")
         check("%s: 125, one line" % option, status == 125 and said.count("\n") == 1 and not traces, said)
+    source = os.path.join(e.folder, "static.c")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("int main(void) { return 3; }\n")
+    if subprocess.run([*compiler(), "-static", "-o", path, source], capture_output=True).returncode == 0:
+        status, said, traces = e.run(path)
+        check("static: a warning", status == 3 and "cannot replace its malloc" in said and len(traces) == 1, said)
     # A msrec without the tool beside it.
     alone = os.path.join(e.folder, "msrec")
     shutil.copy(e.build.msrec, alone)
