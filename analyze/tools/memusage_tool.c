@@ -124,7 +124,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	struct memusage_tool *usage = state->input;
 	error_t error = parse_key(usage, key, value, state);
 	for (const struct argp_option *o = options; error == 0 && !usage->given && (o->name || o->doc); o++)
-		if (o->key == key)
+		if (o->key == key && !(key == 'm' && usage->maps == MEMUSAGE_NO_MAPS))
 			usage->given = o->name;
 	return error;
 }

@@ -33,5 +33,7 @@ t sh -c 'msreplay -q --memusage -mmemusage trace.zst | sed "/Histogram/,\$d; s/n
 t sh -c 'msreplay -q --memusage trace.zst | sed "/Histogram/,\$d; s/nomove: [0-9]*/nomove: N/"'
 t sh -c 'msreplay -q --memusage -m -d data trace.zst >/dev/null; od -A n -t d8 -w24 data | tr -s " " | cut -d " " -f 2'
 t msreplay -q --memusage --mmap=some trace.zst
+t sh -c 'msreplay --mmap=no --massif-out-file=none trace.zst'
+t sh -c 'msreplay --mmap --massif-out-file=none trace.zst'
 msrec -q -f -o unmapped.zst "$corpus/maps"
 t sh -c 'msreplay --memusage -m unmapped.zst >/dev/null; msreplay --memusage unmapped.zst >/dev/null'
