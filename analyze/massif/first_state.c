@@ -15,7 +15,7 @@ static void restart(struct massif *m, uint32_t records)
 	struct snapshot now = snapshot_of(SNAPSHOT_NORMAL, &m->counters, records);
 
 	if (m->snapshots.n == 0) {
-		massif_store(m, SNAPSHOT_NORMAL, m->counters, records);
+		massif_store(m, SNAPSHOT_NORMAL, &m->counters, records);
 		return;
 	}
 	now.detailed = first->detailed;

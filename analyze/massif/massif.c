@@ -8,12 +8,9 @@
 #include "check.h"
 #include "massif_state.h"
 
-__attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind kind, struct counters now,
-					    uint32_t records)
+__attribute__((noinline)) void massif_stored(struct massif *m, enum snapshot_kind kind)
 {
-	const struct snapshot s = snapshot_of(kind, &now, records);
-
-	snapshots_store(&m->snapshots, &s);
+	snapshots_store(&m->snapshots);
 	m->took_snapshots = true;
 	m->n_normal += kind == SNAPSHOT_NORMAL;
 }
@@ -223,7 +220,7 @@ static bool begin_counting(struct massif *m)
 		if (!m->pages.mapped)
 			return false;
 	} else {
-		massif_store(m, SNAPSHOT_NORMAL, m->counters, 0);
+		massif_store(m, SNAPSHOT_NORMAL, &m->counters, 0);
 	}
 	if (is_snapshotless(m->settings))
 		m->snapshots.earliest = m->snapshots.peak_limit = UINT64_MAX;

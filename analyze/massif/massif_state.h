@@ -115,25 +115,42 @@ static inline uint64_t positive(uint64_t n)
 	return (int64_t)n > 0 ? n : 0;
 }
 
-/* The state after `records` records of the chunk. */
+/* The state after `records` records of the chunk. Field by field: no copy waits for stores of another width. */
+static inline void snapshot_fill(struct snapshot *s, enum snapshot_kind kind, const struct counters *now,
+				 uint32_t records)
+{
+	s->kind = kind;
+	s->detailed = false;
+	s->time = (int64_t)now->clock;
+	s->heap = positive(now->useful);
+	s->extra = positive(now->total - now->useful - now->stacks);
+	s->stacks = positive(now->stacks);
+	s->live = NULL;
+	s->records = records;
+	s->changes = now->changes;
+}
+
 static inline struct snapshot snapshot_of(enum snapshot_kind kind, const struct counters *now,
 					  uint32_t records)
 {
-	return (struct snapshot){
-		.kind = kind,
-		.time = (int64_t)now->clock,
-		.heap = positive(now->useful),
-		.extra = positive(now->total - now->useful - now->stacks),
-		.stacks = positive(now->stacks),
-		.records = records,
-		.changes = now->changes,
-	};
+	struct snapshot s;
+
+	snapshot_fill(&s, kind, now, records);
+	return s;
 }
 
 /* ---- when a snapshot is due ---- */
 
-/* Stores a snapshot of the state after `records` records. */
-void massif_store(struct massif *m, enum snapshot_kind kind, struct counters now, uint32_t records);
+/* The rest of massif_store(). */
+void massif_stored(struct massif *m, enum snapshot_kind kind);
+
+/* Stores a snapshot of the state after `records` records. Inline, so that the counters stay in registers. */
+static inline void massif_store(struct massif *m, enum snapshot_kind kind, const struct counters *now,
+				uint32_t records)
+{
+	snapshot_fill(snapshots_next(&m->snapshots), kind, now, records);
+	massif_stored(m, kind);
+}
 
 /* The stored snapshots as they are after the first records of the chunk, for the requests that have come due. */
 void massif_keep_all(struct massif *m);
@@ -142,14 +159,14 @@ void massif_keep_all(struct massif *m);
 static inline void consider_normal(struct massif *m, const struct counters *now, uint32_t records)
 {
 	if (__builtin_expect(now->clock >= m->snapshots.earliest, 0))
-		massif_store(m, SNAPSHOT_NORMAL, *now, records);
+		massif_store(m, SNAPSHOT_NORMAL, now, records);
 }
 
 /* Before something is given back. */
 static inline void consider_peak(struct massif *m, const struct counters *now, uint32_t records)
 {
 	if (now->total > m->snapshots.peak_limit && positive(now->total))
-		massif_store(m, SNAPSHOT_PEAK, *now, records);
+		massif_store(m, SNAPSHOT_PEAK, now, records);
 }
 
 /* After a change: the true peak. */

@@ -58,15 +58,15 @@ static inline void do_pair(struct massif *m, struct counters *now, const struct 
 }
 
 /* What record `i` does. */
-static inline struct effect effect_by(const struct massif *m, uint32_t i, bool by_record)
+static inline const struct effect *effect_by(const struct massif *m, uint32_t i, bool by_record)
 {
-	return by_record ? m->block_effects.effects[i] : m->tokens.effects[m->chunk->records[i]];
+	return by_record ? &m->block_effects.effects[i] : &m->tokens.effects[m->chunk->records[i]];
 }
 
 struct effect massif_effect_at(const struct massif *m, uint32_t i)
 {
 	assert(i < m->chunk->n_records);
-	return effect_by(m, i, is_by_record(m));
+	return *effect_by(m, i, is_by_record(m));
 }
 
 /* How far the call whose first record is `i` will move the clock. */
@@ -148,29 +148,27 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 	assert(end <= m->chunk->n_records);
 	for (; i < end; i++) {
 		const uint64_t changes = now.changes, n_normal = m->n_normal;
-		const struct effect e = effect_by(m, i, by_record);
-		struct effect other;
+		const struct effect *e = effect_by(m, i, by_record);
 
 		if (watched)
 			begin_watched(m, &now, i);
-		if (e.action <= GOES) {
+		if (e->action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
-			if (now.total > m->snapshots.peak_limit && e.action == GOES)
+			if (now.total > m->snapshots.peak_limit && e->action == GOES)
 				consider_peak(m, &now, i);
-			add(&now, &e);
+			add(&now, e);
 			consider_normal(m, &now, i + 1);
-		} else if (e.action == PAIR) {
+		} else if (e->action == PAIR) {
 			/* The reader has proved that there is a next record. */
-			other = effect_by(m, i + 1, by_record);
-			do_pair(m, &now, &e, &other, i);
+			do_pair(m, &now, e, effect_by(m, i + 1, by_record), i);
 			i++;
 		} else if (by_record) {
-			if (e.action == ABANDONS && effect_by(m, i + 1, by_record).useful < -e.useful)
+			if (e->action == ABANDONS && effect_by(m, i + 1, by_record)->useful < -e->useful)
 				consider_peak(m, &now, i);
-			now.changes += e.counted && e.live != 0; /* in the trees alone */
+			now.changes += e->counted && e->live != 0; /* in the trees alone */
 		}
 		if (watched)
-			end_watched(m, &now, &e, now.changes != changes, m->n_normal != n_normal, i + 1);
+			end_watched(m, &now, e, now.changes != changes, m->n_normal != n_normal, i + 1);
 	}
 	assert(i == end || i == end + 1);
 	m->counters = now;

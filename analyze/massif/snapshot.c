@@ -98,37 +98,109 @@ static void take_out(struct snapshots *s, size_t i)
 	free(s->items[i].live);
 }
 
-/* Takes out half of the snapshots, the narrowest first. */
-static void remove_half(struct snapshots *s)
+/* Closes the gaps from `at` on: keeps those of the snapshots [at, n) that have not been taken out. */
+static void close_gaps(struct snapshots *s, size_t at)
 {
-	size_t kept = 0, at = 0;
+	size_t kept = at;
 
-	for (size_t i = 0; i < s->n; i++)
-		s->spans[i] = (struct span){
-			.time = (uint64_t)s->items[i].time,
-			.before = (uint16_t)(i - 1),
-			.behind = (uint16_t)(i + 1),
-			.stays = !is_removable(s, i),
-		};
-	for (size_t i = 0; i < s->n; i++) {
-		s->widths[i] = NO_SPAN;
-		update_span(s, i);
-	}
-	for (unsigned i = 0; i < s->max / 2; i++) {
-		at = find_narrowest(s, at);
-		if (s->log)
-			event_log_take_out(s->log, i, s->widths[at], &s->items[at], at);
-		take_out(s, at);
-	}
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = at; i < s->n; i++) {
 		if (s->spans[i].taken_out)
 			continue;
 		if (kept < i)
 			s->items[kept] = s->items[i];
 		kept++;
 	}
-	assert(kept == s->n - s->max / 2);
 	s->n = kept;
+}
+
+/* Takes out `count` snapshots, the narrowest first. */
+static void remove_narrowest(struct snapshots *s, unsigned count)
+{
+	const size_t n = s->n;
+	size_t at = 0, first = n;
+
+	for (size_t i = 0; i < n; i++)
+		s->spans[i] = (struct span){
+			.time = (uint64_t)s->items[i].time,
+			.before = (uint16_t)(i - 1),
+			.behind = (uint16_t)(i + 1),
+			.stays = !is_removable(s, i),
+		};
+	for (size_t i = 0; i < n; i++) {
+		s->widths[i] = NO_SPAN;
+		update_span(s, i);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		at = find_narrowest(s, at);
+		if (s->log)
+			event_log_take_out(s->log, i, s->widths[at], &s->items[at], at);
+		take_out(s, at);
+		first = at < first ? at : first;
+	}
+	close_gaps(s, first);
+	assert(s->n == n - count);
+}
+
+static bool times_ascend(const struct snapshots *s)
+{
+	bool back = false;
+
+	for (size_t i = 1; i < s->n; i++)
+		back |= (uint64_t)s->items[i].time < (uint64_t)s->items[i - 1].time;
+	return !back;
+}
+
+/*
+ * The first of the latest snapshots that a cull of `count` takes out before any other, all but a peak and the last one:
+ * from the snapshot before them to the last one is less time than between the neighbours of each other one that may go,
+ * and spans only grow. n: there are none.
+ */
+static size_t find_dense(const struct snapshots *s, unsigned count)
+{
+	const struct snapshot *items = s->items;
+	const size_t last = s->n - 1, first = last > count ? last - count : 1;
+	const uint64_t end = (uint64_t)items[last].time;
+	uint64_t least = NO_SPAN;
+
+	if (!times_ascend(s))
+		return s->n;
+	for (size_t i = 1; i < last; i++) {
+		const uint64_t width = time_between(&items[i - 1], &items[i + 1]);
+
+		if (i >= first && end - (uint64_t)items[i - 1].time < least)
+			return i;
+		least = width < least && items[i].kind != SNAPSHOT_PEAK ? width : least;
+	}
+	return s->n;
+}
+
+/* Takes out all that may go of [at, n). */
+static void remove_from(struct snapshots *s, size_t at)
+{
+	size_t kept = at;
+
+	for (size_t i = at; i < s->n; i++) {
+		if (!is_removable(s, i))
+			s->items[kept++] = s->items[i];
+		else if (s->items[i].live) /* seldom */
+			free(s->items[i].live);
+	}
+	s->n = kept;
+}
+
+/* Takes out half of the snapshots, the narrowest first. In a growing heap these are nearly always the latest ones. */
+static void remove_half(struct snapshots *s)
+{
+	const unsigned count = s->max / 2;
+	const size_t n = s->n;
+
+	if (!s->log) {
+		remove_from(s, find_dense(s, count));
+		assert(n - s->n <= count);
+	}
+	if (n - s->n < count)
+		remove_narrowest(s, count - (unsigned)(n - s->n));
+	assert(s->n == n - count);
 }
 
 /*
@@ -193,24 +265,24 @@ static void become_peak(struct snapshots *s, const struct snapshot *peak)
 	s->peak_limit = limit_of(s, peak->heap + peak->extra + peak->stacks);
 }
 
-void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
+void snapshots_store(struct snapshots *s)
 {
 	struct snapshot *stored = &s->items[s->n];
+	const uint64_t time = (uint64_t)stored->time;
 
 	assert(s->n < s->max);
-	assert(snapshot->kind == SNAPSHOT_PEAK || (uint64_t)snapshot->time >= s->earliest);
-	if (snapshot->kind == SNAPSHOT_PEAK)
-		become_peak(s, snapshot);
-	*stored = *snapshot;
+	assert(stored->kind == SNAPSHOT_PEAK || time >= s->earliest);
+	if (stored->kind == SNAPSHOT_PEAK)
+		become_peak(s, stored);
 	stored->live = NULL;
-	stored->detailed = snapshot->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
+	stored->detailed = stored->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
 	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;
 	assert(s->since_detailed < s->detailed_freq);
 	if (s->log)
 		event_log_store(s->log, stored, s->n);
 	if (++s->n == s->max)
 		s->min_interval = cull(s);
-	s->earliest = (uint64_t)snapshot->time + s->min_interval;
+	s->earliest = time + s->min_interval;
 	assert(s->n >= 1 && s->n < s->max);
 	assert(!check_wanted() || count_peaks(s) <= 1);
 }

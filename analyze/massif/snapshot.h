@@ -48,12 +48,21 @@ bool snapshots_init(struct snapshots *s, const struct settings *settings, struct
 void snapshots_finish(struct snapshots *s);
 
 /*
- * Stores a copy of a snapshot, with `detailed` decided and without `live`, which the caller adds if the snapshot is
- * still there later; it is freed with the snapshot. The snapshot must be due: time >= earliest for a normal one,
- * total > peak_limit for a peak. A peak's total is the new limit; the peak before becomes a normal snapshot and keeps
- * its tree.
+ * Room for the next snapshot, for the caller to fill in; `detailed` and `live` are ignored. In place, as a growing heap
+ * stores a snapshot at nearly each call.
  */
-void snapshots_store(struct snapshots *s, const struct snapshot *snapshot);
+static inline struct snapshot *snapshots_next(struct snapshots *s)
+{
+	return &s->items[s->n];
+}
+
+/*
+ * Stores what snapshots_next() was filled with, with `detailed` decided and without `live`, which the caller adds if the
+ * snapshot is still there later; it is freed with the snapshot. The snapshot must be due: time >= earliest for a normal
+ * one, total > peak_limit for a peak. A peak's total is the new limit; the peak before becomes a normal snapshot and
+ * keeps its tree.
+ */
+void snapshots_store(struct snapshots *s);
 
 /*
  * Whether normal snapshots at `time`, one a call, are culled by those after them, so that only the last of them stay:

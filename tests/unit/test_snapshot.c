@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "event_log.h"
 #include "snapshot.h"
 
 /* A heap of nothing but bytes, its clock counting bytes moved, as with --heap-admin=0. */
@@ -15,7 +16,16 @@ struct heap {
 	uint64_t total, clock;
 };
 
-static void heap_begin(struct heap *h, unsigned max, unsigned detailed_freq, double inaccuracy)
+static void take(struct heap *h, enum snapshot_kind kind)
+{
+	*snapshots_next(&h->snapshots) =
+		(struct snapshot){ .kind = kind, .time = (int64_t)h->clock, .heap = h->total };
+	snapshots_store(&h->snapshots);
+}
+
+/* With a log each snapshot is taken out by its own rule. */
+static void heap_begin_logged(struct heap *h, unsigned max, unsigned detailed_freq, double inaccuracy,
+			      struct event_log *log)
 {
 	const struct settings settings = {
 		.max_snapshots = max,
@@ -24,14 +34,13 @@ static void heap_begin(struct heap *h, unsigned max, unsigned detailed_freq, dou
 	};
 
 	*h = (struct heap){ 0 };
-	assert_true(snapshots_init(&h->snapshots, &settings, NULL));
-	snapshots_store(&h->snapshots, &(struct snapshot){ .kind = SNAPSHOT_NORMAL });
+	assert_true(snapshots_init(&h->snapshots, &settings, log));
+	take(h, SNAPSHOT_NORMAL);
 }
 
-static void take(struct heap *h, enum snapshot_kind kind)
+static void heap_begin(struct heap *h, unsigned max, unsigned detailed_freq, double inaccuracy)
 {
-	snapshots_store(&h->snapshots,
-			&(struct snapshot){ .kind = kind, .time = (int64_t)h->clock, .heap = h->total });
+	heap_begin_logged(h, max, detailed_freq, inaccuracy, NULL);
 }
 
 static void heap_alloc(struct heap *h, uint64_t bytes)
@@ -373,6 +382,52 @@ static void what_leaves_no_trace(void **state)
 	assert_in_range(skipped, calls / 10, calls);
 }
 
+/* The steps between times, as wide as a mode of growth makes them. */
+static uint64_t next_step(uint32_t *random, unsigned mode)
+{
+	const uint64_t step = next_random(random);
+
+	return mode == 0   ? step % 4
+	       : mode == 1 ? step % 100
+	       : mode == 2 ? step << step % 30
+			   : UINT64_MAX / 50;
+}
+
+/* Snapshots that are taken out many at once are those that would be taken out one by one. */
+static void many_at_once(void **state)
+{
+	uint32_t random = 7;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		const unsigned max = 10 + next_random(&random) % (round % 8 ? 41 : 991);
+		const unsigned peaks = 1 + next_random(&random) % 200;
+		struct event_log log = { .file = stderr }; /* without lines */
+		struct heap one, other;
+		unsigned mode = 0;
+
+		heap_begin_logged(&one, max, 5, 1.0, &log);
+		heap_begin(&other, max, 5, 1.0);
+		for (unsigned i = 0; i < 20 * max; i++) {
+			enum snapshot_kind kind =
+				next_random(&random) % peaks ? SNAPSHOT_NORMAL : SNAPSHOT_PEAK;
+
+			if (next_random(&random) % max == 0)
+				mode = next_random(&random) % (round % 5 ? 3 : 4);
+			one.clock += next_step(&random, mode);
+			other.clock = one.clock;
+			one.total = other.total += 1;
+			if (kind == SNAPSHOT_NORMAL && one.clock < one.snapshots.earliest)
+				continue;
+			take(&one, kind);
+			take(&other, kind);
+			expect_same(&one.snapshots, &other.snapshots);
+		}
+		snapshots_finish(&one.snapshots);
+		snapshots_finish(&other.snapshots);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +444,7 @@ int main(void)
 		cmocka_unit_test(still_clock),
 		cmocka_unit_test(wrapping_clock),
 		cmocka_unit_test(what_leaves_no_trace),
+		cmocka_unit_test(many_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
