@@ -37,6 +37,7 @@ static void find_peak(struct page_outline *o, const struct mst_reader *reader, c
 void page_outline_read(struct page_outline *o, struct mst_reader *reader)
 {
 	const struct mst_chunk *chunk;
+	mst_reader_want(reader, 0);
 	while (mst_reader_peek(reader, &chunk) > 0)
 		find_peak(o, reader, chunk);
 }
