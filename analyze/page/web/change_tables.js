@@ -204,7 +204,7 @@ export function stacks(model, state) {
 		bar.update(now, list);
 		shape(grid, `${shownFigure.id} ${list}`, list, () => stackColumns(model, shownFigure, list));
 		grid.setRows(found);
-		fill(status, shownOf(found.length, rows.length, rows.length === 1 ? "stack" : "stacks"), ".");
+		fill(status, shownOf(found.length, rows.length, "stacks"), ".");
 		fill(note, leftOut(model, shownFigure, list, rows));
 	}
 	return { element, update };
@@ -342,7 +342,7 @@ export function functions(model, state) {
 			...changeColumns(shownFigure.unit, (row) => row),
 		]);
 		grid.setRows(found);
-		fill(status, shownOf(found.length, rows.length, rows.length === 1 ? "function" : "functions"), ".");
+		fill(status, shownOf(found.length, rows.length, "functions"), ".");
 	}
 	return { element, update };
 }
@@ -464,7 +464,7 @@ export function matching(model, state) {
 			grid.setRows(found);
 			fill(
 				status,
-				shownOf(found.length, list.length, `renamed or moved ${list.length === 1 ? "stack" : "stacks"}`),
+				shownOf(found.length, list.length, "renamed or moved stacks"),
 				".",
 			);
 		},

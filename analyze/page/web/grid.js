@@ -479,7 +479,8 @@ function compareText(a, b) {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
-// "12 of 340 functions"
-export function shownOf(shown, all, noun) {
+// "12 of 340 functions", "1 function"
+export function shownOf(shown, all, nouns) {
+	const noun = all === 1 ? nouns.replace(/ies$/, "y").replace(/s$/, "") : nouns;
 	return shown === all ? `${count(all)} ${noun}` : `${count(shown)} of ${count(all)} ${noun}`;
 }
