@@ -44,8 +44,8 @@ void page_outline_read(struct page_outline *o, struct mst_reader *reader)
 
 bool page_has_section(const struct report_section *section)
 {
-	/* The tree says these of any range, or they are the overview again; no view shows the savings. */
-	static const char *const others[] = { "peak", "growth", "savings", "brief" };
+	/* The tree says these of any range, or they are the overview again. */
+	static const char *const others[] = { "peak", "growth", "brief" };
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (strcmp(section->name, others[i]) == 0)
 			return false;

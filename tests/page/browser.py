@@ -132,6 +132,7 @@ class Browser:
 
     def print(self, path, **options):
         """The page as it is printed: PDF, of A4 unless `options` of Page.printToPDF say otherwise."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         self.driver.set_script_timeout(WAIT)
         done = self.command("Page.printToPDF", **{"paperWidth": 8.27, "paperHeight": 11.69, **options})
         with open(path, "wb") as file:

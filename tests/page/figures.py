@@ -7,17 +7,20 @@ import io
 import json
 import subprocess
 
-SECTIONS = ("overview", "leaks", "steps", "churn", "sizes", "threads", "libraries", "functions", "lines", "errors",
-            "rss")      # of a page
+SECTIONS = ("overview", "leaks", "steps", "churn", "savings", "sizes", "threads", "libraries", "functions", "lines",
+            "errors", "rss")      # of a page
 TOTALS = (("allocated", "bytes"), ("calls", "calls"), ("end", "end_bytes"), ("live", "end_bytes"),
           ("peak", "peak_bytes"), ("peakBlocks", "peak_blocks"))
 ALL_ROWS = "1000000000"
 BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+UNKNOWN = "–"
 MS = 1000000        # ns
 
 
 def bytes_text(n):
     """As msreport has it: three digits and a unit."""
+    if n is None:
+        return UNKNOWN
     if n < 1024:
         return f"{round(n)} B"
     i, value = 0, float(n)
@@ -25,6 +28,10 @@ def bytes_text(n):
         value /= 1024
         i += 1
     return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {BYTES[i]}"
+
+
+def count_text(n):
+    return UNKNOWN if n is None else f"{n:,}"
 
 
 def text(metric, value):

@@ -20,14 +20,14 @@ import browser  # noqa: E402
 import harness  # noqa: E402
 import hostile  # noqa: E402
 from browser import Keys  # noqa: E402
-from figures import Figures, bytes_text, text  # noqa: E402
+from figures import Figures, bytes_text, count_text, text  # noqa: E402
 
 AXE = "axe-core@4.10.3"
 SHAPES = [(width, dark) for width in (360, 1280, 3000) for dark in (False, True)]
-VIEWS = ("flame", "table", "leaks", "churn", "reallocs", "sizes", "threads", "errors")
+VIEWS = ("flame", "table", "leaks", "churn", "reallocs", "savings", "sizes", "threads", "errors")
 BY = ("sites", "functions", "lines", "stacks", "libraries")
 TABLES = [{"view": "table", "by": by} for by in BY]
-ANSWERS = [{"view": view} for view in ("leaks", "churn", "reallocs", "threads", "errors")]
+ANSWERS = [{"view": view} for view in ("leaks", "churn", "reallocs", "savings", "threads", "errors")]
 METRICS = ("peak", "live", "kept", "allocated", "calls", "temporary", "end")
 WRONG = ("NaN", "undefined", "Infinity", "[object")     # in no figure
 BUDGET = 3 << 20        # bytes of a page
@@ -529,6 +529,30 @@ class Tests:
             wanted = sorted(figures.groups("functions", metric, a, b)["all"].values(), reverse=True)
             shown = [row[1] for row in self.browser.ask("rows")]
             assert shown == [text(metric, value) for value in wanted[:len(shown)]] and shown, (metric, shown)
+        self.browser.check()
+
+    def test_savings(self):
+        """Rows and sentences are msreport's suggestions in their order, and the lower peaks its table."""
+        self.browser.shape(3000, 900)
+        self.open(view="savings")
+        self.browser.complete()
+        wanted = self.figures().ask("savings")["savings"]
+        rows, lower, said = (self.browser.ask(name) for name in ("rows", "lowerPeaks", "advice"))
+        assert len(rows) >= 2 and said == wanted["notes"], (said, wanted["notes"])
+        for row, made in zip(rows, wanted["suggestions"], strict=True):
+            saved = [count_text(made["saved_calls"]), *map(bytes_text, (made["saved_copied_bytes"],
+                                                                        made["saved_peak_bytes"]))]
+            assert row[0].startswith(made["function"]) and row[2] == made["what"] and row[4:7] == saved, (row, made)
+        for row, made in zip(lower, wanted["lower_peak"], strict=True):
+            assert row[0].startswith(made["function"]), (row, made)
+            assert row[1:3] == [count_text(made["sites"]), bytes_text(made["peak_bytes"])], (row, made)
+        assert wanted["sites_for_tenth"] == wanted["sites_for_half"] == len(lower) == 1, wanted
+        sites, shown = "For a peak that is 50 % lower 1 site must go.", self.browser.text("#panel .advice")
+        assert shown.startswith(sites), shown
+        self.browser.run("document.querySelector('#panel .lower button').click()")
+        self.browser.settle()
+        picked = self.browser.model(f"stackId({self.browser.state()['selected']})")
+        assert picked == wanted["lower_peak"][0]["id"], (picked, wanted["lower_peak"])
         self.browser.check()
 
     def test_sources(self):

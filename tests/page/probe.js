@@ -9,6 +9,13 @@ window.probe = {
 			[...row.children].map((cell) => cell.textContent.trim()),
 		),
 
+	// The table of lower peaks, and the sentences of the savings.
+	lowerPeaks: () =>
+		[...document.querySelectorAll("#panel .lower tbody tr")].map((row) =>
+			[...row.children].map((cell) => cell.textContent.trim()),
+		),
+	advice: () => [...document.querySelectorAll("#panel .advice li")].map((each) => each.textContent),
+
 	rowCount: () => Number(document.querySelector("#panel .grid").getAttribute("aria-rowcount")) - 1,
 
 	// Clicks each heading twice: [[order, rows], [order, rows]] of each.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // msreport's answers as tables: leaks and churn, with what the range adds to them.
-import { callColumn, figure, leftOut, shareBar, shareColumn, verdictTag, view } from "./cells.js";
+import { callColumn, figure, leftOut, lifeColumn, shareBar, shareColumn, verdictTag, view } from "./cells.js";
 import { fill, h } from "./dom.js";
 import { Grid, shownOf } from "./grid.js";
 import { nodesOfId, nodesOfSite } from "./groups.js";
 import { callersText, finder, siteOf } from "./names.js";
 import { rangeText, sumsOf } from "./range.js";
-import { bandOf, spark } from "./spark.js";
+import { bandOf } from "./spark.js";
 import { shown } from "./text.js";
 import { bytes, count, many, nanoseconds } from "./units.js";
 
@@ -37,7 +37,7 @@ export function answerView({
 			chosen: (row) => row.nodes.includes(state.get().selected),
 		});
 		const more = extra?.(model, state) ?? null;
-		const { element, note, status } = view(title, about, more?.element, grid.element, ...above(model));
+		const { element, note, status } = view(title, about, more?.element, grid.element, ...above(model, state));
 		function update() {
 			const now = state.get(),
 				finds = finder(now.search);
@@ -54,18 +54,6 @@ export function answerView({
 			fill(status, list.length ? [shownOf(kept.length, list.length, noun), rest(model)] : "");
 		}
 		return { element, update };
-	};
-}
-
-function lifeColumn(model) {
-	return {
-		id: "life",
-		title: "Live over the run",
-		width: 7.5,
-		fixed: true,
-		late: true,
-		cell: (row) =>
-			row.nodes.length ? spark(model.lifeOfAll(row.nodes), model.border) : h("span", { class: "soft" }, "–"),
 	};
 }
 

@@ -2,6 +2,7 @@
 // Columns and cells that several tables have, and the frame of a view.
 import { h } from "./dom.js";
 import { callName, callText } from "./names.js";
+import { spark } from "./spark.js";
 import { cutFunction } from "./text.js";
 import { count, METRICS, share } from "./units.js";
 
@@ -40,6 +41,19 @@ export function shareColumn(more) {
 		value: (row) => row.share,
 		cell: (row) => shareBar(row.share, 1),
 		...more,
+	};
+}
+
+// A small graph of what was live over the run.
+export function lifeColumn(model) {
+	return {
+		id: "life",
+		title: "Live over the run",
+		width: 7.5,
+		fixed: true,
+		late: true,
+		cell: (row) =>
+			row.nodes.length ? spark(model.lifeOfAll(row.nodes), model.border) : h("span", { class: "soft" }, "–"),
 	};
 }
 

@@ -7,6 +7,7 @@ import { functions, matching, stacks } from "./change_tables.js";
 import { errors } from "./errors.js";
 import { flame } from "./flame.js";
 import { reallocs } from "./reallocs.js";
+import { savings } from "./savings.js";
 import { sizes } from "./sizes.js";
 import { hasSources, source } from "./source.js";
 import { tables } from "./tables.js";
@@ -18,6 +19,7 @@ export const views = [
 	{ id: "leaks", title: "Leaks", view: leaks },
 	{ id: "churn", title: "Churn", view: churn },
 	{ id: "reallocs", title: "Reallocs", view: reallocs },
+	{ id: "savings", title: "Savings", view: savings },
 	{ id: "sizes", title: "Sizes", view: sizes },
 	{ id: "threads", title: "Threads", view: threads },
 	{ id: "errors", title: "Errors", view: errors },
