@@ -44,8 +44,8 @@ int main(void)
 	return 0;
 }
 """
-SECTIONS = ("overview", "leaks", "steps", "churn", "sizes", "threads", "libraries", "functions", "lines", "errors",
-            "rss")      # what views show
+SECTIONS = ("overview", "leaks", "steps", "churn", "savings", "sizes", "threads", "libraries", "functions", "lines",
+            "errors", "rss")      # what views show
 
 
 class Tests:
