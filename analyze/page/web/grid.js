@@ -103,12 +103,17 @@ export class Grid {
 		this.columns = columns;
 		this.slots = slotsOf(columns);
 		this.version++;
-		const fixed = columns.slice(1).reduce((sum, column) => sum + (column.width ?? 7), 0);
-		this.element.style.setProperty("--columns", `${fixed}rem`);
 		if (this.nameWidth) this.element.style.setProperty("--name", `${this.nameWidth}rem`);
-		this.cols.replaceChildren(
-			...columns.map((column, i) => h("col", { style: i ? { width: `${column.width ?? 7}rem` } : {} })),
-		);
+		const widths = columns.slice(1).map((column) => column.width ?? 7);
+		// Other elements of the same widths would have the browser lay out all rows anew.
+		if (String(widths) !== String(this.widths))
+			this.cols.replaceChildren(
+				h("col"),
+				...widths.map((width) => h("col", { style: { width: `${width}rem` } })),
+			);
+		this.widths = widths;
+		const fixed = widths.reduce((sum, width) => sum + width, 0);
+		this.element.style.setProperty("--columns", `${fixed}rem`);
 		this.headings = columns.map((column) =>
 			h(
 				"th",
@@ -460,23 +465,41 @@ function setBand(element, band) {
 	}
 }
 
-// The places of keys in their order. null comes last in both directions; equal ones stay as they are.
+// The places of keys in their order. null comes last in both directions; equal ones stay as they are. A key's place is
+// searched for in a sorted copy, which takes half the time of sorting the places.
 function sorted(keys, falling) {
-	const places = Uint32Array.from(keys.keys());
-	if (keys.some((key) => typeof key === "string"))
-		return places.sort((a, b) => order(keys[a], keys[b], falling) || a - b);
-	const numbers = Float64Array.from(keys, (key) => (key === null ? Infinity : falling ? -key : key));
-	return places.sort((a, b) => numbers[a] - numbers[b] || a - b);
+	const ranks = keys.some((key) => typeof key === "string") ? textRanks(keys) : keys;
+	const numbers = Float64Array.from(ranks, (rank) => (rank === null ? Infinity : falling ? -rank : rank));
+	const inOrder = numbers.slice().sort(),
+		before = new Uint32Array(keys.length), // equal ones, by the first place of each value
+		places = new Uint32Array(keys.length);
+	for (let i = 0; i < keys.length; i++) {
+		const first = firstPlace(inOrder, numbers[i]);
+		places[first + before[first]++] = i;
+	}
+	return places;
 }
 
-function order(a, b, falling) {
-	if (a === null || b === null) return (a === null) - (b === null);
-	const way = compareText(String(a), String(b));
-	return falling ? -way : way;
+function firstPlace(inOrder, number) {
+	let begin = 0,
+		end = inOrder.length;
+	while (begin < end) {
+		const middle = (begin + end) >> 1;
+		if (inOrder[middle] < number) begin = middle + 1;
+		else end = middle;
+	}
+	return begin;
+}
+
+// Of texts, which place each has among the different ones.
+function textRanks(keys) {
+	const texts = [...new Set(keys)].filter((key) => key !== null).sort(compareText);
+	const ranks = new Map(texts.map((text, i) => [text, i]));
+	return keys.map((key) => ranks.get(key) ?? null);
 }
 
 function compareText(a, b) {
-	return a < b ? -1 : a > b ? 1 : 0;
+	return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0;
 }
 
 // "12 of 340 functions", "1 function"

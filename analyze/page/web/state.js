@@ -29,6 +29,7 @@ export function createState({ bucketCount, nodeCount }) {
 	};
 	let now = sane(parse(location.hash));
 	let timer = 0,
+		frame = 0,
 		pushing = false;
 	const listeners = new Set();
 
@@ -79,9 +80,22 @@ export function createState({ bucketCount, nodeCount }) {
 		return `#${words}`;
 	}
 
-	function write() {
+	// The address is changed behind the frame: that takes milliseconds.
+	function writeSoon() {
+		frame ||= requestAnimationFrame(() => {
+			clearTimeout(timer);
+			timer = setTimeout(write);
+		});
+	}
+
+	function cancel() {
 		clearTimeout(timer);
-		timer = 0;
+		cancelAnimationFrame(frame);
+		timer = frame = 0;
+	}
+
+	function write() {
+		cancel();
 		const hash = format(now);
 		if (hash === (location.hash || "#")) return;
 		try {
@@ -97,8 +111,7 @@ export function createState({ bucketCount, nodeCount }) {
 	}
 
 	function reread() {
-		clearTimeout(timer);
-		timer = 0;
+		cancel();
 		pushing = false;
 		const before = now;
 		now = sane(parse(location.hash));
@@ -123,8 +136,8 @@ export function createState({ bucketCount, nodeCount }) {
 				pushing = true;
 			}
 			now = next;
-			if (how === "push") write();
-			else if (!timer) timer = setTimeout(write, WRITE_AFTER);
+			if (how === "push") writeSoon();
+			else if (!timer && !frame) timer = setTimeout(write, WRITE_AFTER);
 			tell(before);
 		},
 		subscribe(listener) {

@@ -30,7 +30,8 @@ class Sheet {
 	}
 
 	isEmpty(i) {
-		return this.lists.every((values) => values[i] === 0);
+		for (const values of this.lists) if (values[i] !== 0) return false;
+		return true;
 	}
 }
 
@@ -370,16 +371,19 @@ function stacks(model, state) {
 	return { element, update };
 }
 
+const MAYBE_ID = /^([0-9a-f]+|\/.*)$/is; // what can be a part of an id, or is a regular expression
+
 // By node: whether the search finds a call of its stack, or its id.
 function stacksFound(model, search) {
 	const finds = finder(search),
+		ofId = MAYBE_ID.test(search) ? (n) => finds({ id: model.stackId(n) }) : () => false,
 		found = new Uint8Array(model.nodeCount),
 		byFrame = new Int8Array(model.frameCount).fill(-1);
 	for (let n = 0; n < model.nodeCount; n++) {
 		const f = model.frame[n];
 		if (!model.rest[n] && byFrame[f] < 0) byFrame[f] = finds(callOfFrame(model, f)) ? 1 : 0;
 		const here = !model.rest[n] && byFrame[f] === 1;
-		found[n] = here || found[model.parent[n]] || finds({ id: model.stackId(n) }) ? 1 : 0;
+		found[n] = here || found[model.parent[n]] || ofId(n) ? 1 : 0;
 	}
 	return found;
 }
