@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "texts.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +31,16 @@ static bool goes_on(char byte)
 	return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
+#define ELLIPSIS "\xe2\x80\xa6"
+
 const char *texts_cut(const char *text, struct pool *pool)
 {
-	static const char ellipsis[] = "\xe2\x80\xa6";
+	char middle[32];
 	const size_t size = strlen(text);
-	size_t head = TEXTS_LONGEST / 4 * 3, tail = size - (TEXTS_LONGEST / 4 - sizeof(ellipsis));
 	if (size <= TEXTS_LONGEST)
 		return text;
+	const int n = sprintf(middle, ELLIPSIS "%08" PRIx32 ELLIPSIS, hash_text(text, size));
+	size_t head = TEXTS_LONGEST / 4 * 3, tail = size - (TEXTS_LONGEST / 4 - (size_t)n);
 	char *cut = pool_take(pool, TEXTS_LONGEST + 1);
 	while (head > TEXTS_LONGEST / 2 && goes_on(text[head]))
 		head--;
@@ -44,8 +49,8 @@ const char *texts_cut(const char *text, struct pool *pool)
 	if (!cut)
 		return NULL;
 	memcpy(cut, text, head);
-	memcpy(cut + head, ellipsis, sizeof(ellipsis) - 1);
-	strcpy(cut + head + sizeof(ellipsis) - 1, text + tail);
+	memcpy(cut + head, middle, (size_t)n);
+	strcpy(cut + head + n, text + tail);
 	return cut;
 }
 

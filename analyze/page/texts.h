@@ -7,7 +7,10 @@
 #include "hash_index.h"
 #include "string_pool.h"
 
-/* Longer texts of untrusted files are cut: three quarters from the beginning, an ellipsis, the rest from the end. */
+/*
+ * Longer texts of untrusted files are cut: three quarters from the beginning, 8 digits of a hash between two ellipses, the
+ * rest from the end. Names of templates often differ in the middle alone, and are not to become one.
+ */
 enum { TEXTS_LONGEST = 1000 };
 
 struct texts {

@@ -140,6 +140,23 @@ class Tests:
         assert max(len(text.encode()) for text in page.texts) <= 1000
         assert len(page.html) < 1000000, len(page.html)
 
+    def test_long_different_names(self):
+        """Names that differ in their middle alone stay different functions, with the figures of each."""
+        source, program, names = self.path("middles.c"), self.path("middles"), []
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <stdlib.h>\n")
+            for i in range(4):
+                names.append("x" * 800 + str(i) + "y" * 800)
+                file.write(f"__attribute__((noinline)) void *{names[i]}(void) {{ return malloc({100 + i}); }}\n")
+            calls = "".join(f"*(void *volatile *)&kept[{i}] = {name}();" for i, name in enumerate(names))
+            file.write(f"void *kept[4];\nint main(void) {{ {calls} return 0; }}\n")
+        subprocess.run([*compiler(), "-O1", "-fno-builtin", "-fno-ipa-icf", source, "-o", program], check=True)
+        page = self.page(self.record("middles.zst", program))
+        rows = page.report["sections"]["functions"]["functions"]
+        made = {row["function"]: row["self_bytes"] for row in rows if row["function"].startswith("xxx")}
+        assert sorted(made.values()) == [100, 101, 102, 103], made
+        assert set(made) <= set(page.texts), page.texts
+
     def test_sources(self):
         page = self.page(self.trace)
         assert not page.sources and "SECRET" not in "".join(page.texts)
