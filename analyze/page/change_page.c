@@ -9,6 +9,7 @@
 #include "answer_formats.h"
 #include "array.h"
 #include "change_tree.h"
+#include "figures.h"
 #include "json.h"
 #include "page_file.h"
 #include "parts.h"
@@ -404,6 +405,7 @@ static void write_meta(struct out *out, void *data)
 	const struct diff *d = m->page->diff;
 	char *filter = m->page->filter ? answer_show_filter(m->page->filter) : NULL;
 	const bool cut = m->tree.n_all > m->tree.n;
+	char shown[FIGURE_SIZE], all[FIGURE_SIZE];
 	out_text(out, "{\"version\":1,\"trace\":");
 	json_string(out, d->now->name);
 	out_text(out, ",\"unit\":\"bytes\",\"page\":{\"olds\":[");
@@ -417,8 +419,8 @@ static void write_meta(struct out *out, void *data)
 	if (filter)
 		json_string(out, filter);
 	if (cut)
-		out_printf(out, "%s\"%u of %u nodes of the call tree are shown, the others in sums.\"",
-			   filter ? "," : "", (unsigned)m->tree.n, (unsigned)m->tree.n_all);
+		out_printf(out, "%s\"%s of %s nodes of the call tree are shown, the others in sums.\"",
+			   filter ? "," : "", thousands(shown, m->tree.n), thousands(all, m->tree.n_all));
 	out_text(out, "]}}");
 	free(filter);
 }

@@ -7,6 +7,7 @@
 
 #include "answer_formats.h"
 #include "check.h"
+#include "figures.h"
 #include "json.h"
 #include "page_file.h"
 #include "parts.h"
@@ -197,6 +198,7 @@ static void write_notes(struct out *out, const struct parts *p)
 {
 	const struct report *r = p->report;
 	const char *comma = "";
+	char shown[FIGURE_SIZE], all[FIGURE_SIZE];
 	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
 	char *filter = r->answer->filter ? answer_show_filter(r->answer->filter) : NULL;
 	if (filter) {
@@ -223,8 +225,8 @@ static void write_notes(struct out *out, const struct parts *p)
 		comma = ",";
 	}
 	if (p->nodes.n_all > p->nodes.n)
-		out_printf(out, "%s\"%u of %u nodes of the call tree are shown, the others in sums.\"", comma,
-			   (unsigned)p->nodes.n, (unsigned)p->nodes.n_all);
+		out_printf(out, "%s\"%s of %s nodes of the call tree are shown, the others in sums.\"", comma,
+			   thousands(shown, p->nodes.n), thousands(all, p->nodes.n_all));
 }
 
 static void write_meta(struct out *out, void *data)

@@ -8,7 +8,7 @@ import { callersText, finder, siteOf } from "./names.js";
 import { rangeText, sumsOf } from "./range.js";
 import { bandOf } from "./spark.js";
 import { shown } from "./text.js";
-import { bytes, count, many, nanoseconds } from "./units.js";
+import { bytes, count, counted, many, nanoseconds } from "./units.js";
 
 // A table of a section's rows. `add(row, now)` puts the range's figures on them.
 export function answerView({
@@ -44,6 +44,7 @@ export function answerView({
 			const kept = list.filter((row) => finds(row) && (!more || more.keeps(row)));
 			for (const row of kept) add?.(model, row, now);
 			grid.setBand(bandOf(model, now));
+			grid.empty = list.length ? "No row matches." : empty;
 			grid.setRows(kept);
 			fill(
 				note,
@@ -184,7 +185,7 @@ function suppressed(model) {
 							"li",
 							{},
 							h("code", {}, shown(row.pattern)),
-							`: ${bytes(row.bytes)} in ${count(row.blocks)} blocks`,
+							`: ${bytes(row.bytes)} in ${counted(row.blocks, "block")}`,
 						),
 					),
 				),

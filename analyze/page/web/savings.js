@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { nodesOfId, nodesOfSite } from "./groups.js";
 import { callName, callText } from "./names.js";
 import { cutFunction, shown } from "./text.js";
-import { bytes, count, share } from "./units.js";
+import { bytes, count, counted, share } from "./units.js";
 
 const SAID = 5; // sentences that are shown at once
 const LOWER = [
@@ -39,8 +39,9 @@ function chain(row) {
 function sitesToGo(section) {
 	const there = LOWER.filter(([, key], i) => section[key] > 0 && section[key] !== section[LOWER[i + 1]?.[1]]);
 	const words = there.map(([percent, key], i) => {
-		const sites = `${count(section[key])} site${section[key] === 1 ? "" : "s"}`;
-		return i ? `for ${percent} % ${count(section[key])}` : `For a peak that is ${percent} % lower ${sites} must go`;
+		return i
+			? `for ${percent} % ${count(section[key])}`
+			: `For a peak that is ${percent} % lower ${counted(section[key], "site")} must go`;
 	});
 	return words.length ? `${words.join(", ")}.` : "";
 }
@@ -123,7 +124,7 @@ function lowerPeak(model, state, row, peak) {
 export const savings = answerView({
 	title: "Savings",
 	noun: "suggestions",
-	empty: "No suggestion.",
+	empty: "", // a sentence says so
 	sort: "rank",
 	about: "What to change in the program, and what that saves in the whole run; msreport(1) states the rules.",
 	rows: (model) => (sectionOf(model).suggestions ?? []).map((row, i) => ({ ...row, rank: i })),

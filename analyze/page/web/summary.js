@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { siteOf } from "./names.js";
 import { borderAt } from "./timeline.js";
 import { file, show } from "./text.js";
-import { bytes, change, count, nanoseconds, rate, share } from "./units.js";
+import { bytes, change, count, counted, nanoseconds, rate, share } from "./units.js";
 import { views } from "./views.js";
 
 const UNNAMED = 0.1; // of the peak, which is worth a sentence
@@ -150,19 +150,19 @@ function figures(model, o, link) {
 			"Peak",
 			bytes(o.peak_bytes ?? 0),
 			{ ...whole, view: "flame", metric: "peak" },
-			`${count(o.peak_blocks ?? 0)} blocks at ${nanoseconds(o.peak_ns ?? 0)}`,
+			`${counted(o.peak_blocks ?? 0, "block")} at ${nanoseconds(o.peak_ns ?? 0)}`,
 		),
 		figure(
 			"Never freed",
 			bytes(o.end_bytes ?? 0),
 			{ ...whole, ...viewFor(model, "leaks", { metric: "live" }) },
-			`${count(o.end_blocks ?? 0)} blocks, ${share(rest)} of the peak`,
+			`${counted(o.end_blocks ?? 0, "block")}, ${share(rest)} of the peak`,
 		),
 		figure(
 			"Allocated",
 			bytes(o.bytes ?? 0),
 			{ ...whole, view: "flame", metric: "allocated" },
-			`${count(o.calls ?? 0)} calls, ${rate(o.calls ?? 0, (o.duration_ns ?? 0) / 1e9)}`,
+			`${counted(o.calls ?? 0, "call")}, ${rate(o.calls ?? 0, (o.duration_ns ?? 0) / 1e9)}`,
 		),
 		o.temporary === undefined
 			? null

@@ -5,9 +5,11 @@ import { Grid } from "./grid.js";
 import { heatTable } from "./heat.js";
 import { figure, shareColumn } from "./cells.js";
 import { cut, shown, tester } from "./text.js";
-import { bytes, count } from "./units.js";
+import { bytes, count, counted } from "./units.js";
 
 const MATRIX = 24; // threads in the matrix; the others are summed up
+
+const UNKNOWN = "This trace doesn't know which blocks were freed.";
 
 export function threadLabel(name, tid) {
 	return name ? `${cut(shown(name), 40)} (${tid})` : `thread ${tid}`;
@@ -89,19 +91,18 @@ export function threads(model, state) {
 		h(
 			"p",
 			{ class: "about" },
-			`${count(section.count)} threads; these allocated or freed, in the whole run. ${
-				foreign
-					? `${count(foreign)} blocks were freed by another thread than had allocated them.`
-					: known
-						? "Each freed its own blocks only."
-						: ""
-			}`,
+			`${counted(section.count, "thread")} in the whole run; the table has those that allocated or freed. `,
+			foreign
+				? `Freed by another thread than had allocated: ${counted(foreign, "block")}.`
+				: known && section.threads.length > 1
+					? "Each freed its own blocks only."
+					: "",
 		),
 		grid.element,
 		h("h3", {}, "Who frees whose blocks"),
 		known
 			? matrix(section.threads, others)
-			: h("p", { class: "about" }, "This trace doesn't know which blocks were freed."),
+			: h("p", { class: "about" }, section.threads.length ? UNKNOWN : "Nothing was freed."),
 	);
 	function update() {
 		const test = tester(state.get().search) ?? (() => true);

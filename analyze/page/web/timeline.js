@@ -9,7 +9,7 @@ import { totalOf } from "./figures.js";
 import { byteStep, timeLabel, timeTicks } from "./ticks.js";
 import { threadName } from "./palette.js";
 import { file, show } from "./text.js";
-import { bytes, change, count, nanoseconds, rate, seconds, share } from "./units.js";
+import { bytes, change, count, counted, nanoseconds, rate, seconds, share } from "./units.js";
 
 const PINS = 26,
 	LOW = 104,
@@ -110,6 +110,7 @@ export function timeline(model, state) {
 			r = scaleLinear()
 				.domain([0, mostCalls])
 				.range([rateTop + RATE, rateTop + 2]);
+		const ticks = timeTicks(x, Math.max(2, Math.floor(width / 110)));
 		fill(
 			still,
 			svg("path", {
@@ -126,15 +127,15 @@ export function timeline(model, state) {
 			svg("line", { class: "grid", x1: 0, x2: width, y1: bottom, y2: bottom }),
 			svg("path", { class: "rate", d: bars(rates, r, rateTop + RATE) }),
 			svg("line", { class: "grid", x1: 0, x2: width, y1: rateTop + RATE, y2: rateTop + RATE }),
+			ticks.map((t) => svg("line", { class: "grid", x1: x(t), x2: x(t), y1: PINS, y2: axisTop + 4 })),
 			bands.map((band, i) => drawBand(band, bandTop + i * BAND)),
-			timeTicks(x, Math.max(2, Math.floor(width / 110))).map((t) => [
-				svg("line", { class: "grid", x1: x(t), x2: x(t), y1: PINS, y2: axisTop + 4 }),
+			ticks.map((t) =>
 				svg(
 					"text",
 					{ x: Math.min(Math.max(x(t), 14), width - 30), y: axisTop + 17, "text-anchor": "middle" },
 					timeLabel(t),
 				),
-			]),
+			),
 			facts.marks.map((mark) =>
 				svg("line", { class: "mark", x1: x(mark.time), x2: x(mark.time), y1: PINS, y2: axisTop }),
 			),
@@ -547,7 +548,7 @@ export function timeline(model, state) {
 			),
 			h("span", {}, "peak ", strong(bytes(sum("peak")))),
 			h("span", {}, "live at its end ", strong(bytes(sum("live")))),
-			h("span", {}, "allocated ", strong(bytes(allocated)), ` in ${count(sum("calls"))} calls`),
+			h("span", {}, "allocated ", strong(bytes(allocated)), ` in ${counted(sum("calls"), "call")}`),
 			model.hasPairs
 				? h(
 						"span",

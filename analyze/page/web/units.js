@@ -45,6 +45,11 @@ export function count(n) {
 		.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+// "1 block", "2 blocks"
+export function counted(n, noun) {
+	return `${count(n)} ${noun}${Math.round(n) === 1 ? "" : "s"}`;
+}
+
 // 12.3 k: where there is no room for all digits.
 export function many(n) {
 	return Math.abs(n) < 1000 ? count(n) : sign(n) + scaled(Math.abs(n), 1000, MANY);
