@@ -47,6 +47,17 @@ insert into t select i, hex(randomblob(16 + i % 40)) from n;
 create index tb on t(b);
 select substr(b, 1, 2) k, length(group_concat(b)) from t group by k order by 2 desc limit 3;
 """
+FEW = """#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		void *volatile block = malloc(10);
+		(void)block;
+	}
+	_exit(argv == NULL);
+}
+"""
 PERL = "my %h; for my $i (1 .. 2000000) { $h{$i % 5000} .= $i; } print scalar(keys %h)"
 CXX = """#include <regex>
 int main() { return std::regex_match("a", std::regex("a*")); }
@@ -152,9 +163,11 @@ class Tests:
                        stderr=subprocess.DEVNULL)
         return trace
 
-    def page_of(self, trace, name, *words):
+    def page_of(self, trace, name, *words, status=0):
         path = os.path.join(self.folder, name + ".html")
-        subprocess.run([self.build.file("analyze/msreport"), "-q", *words, f"--html={path}", trace], check=True)
+        done = subprocess.run([self.build.file("analyze/msreport"), "-q", *words, f"--html={path}", trace],
+                              stderr=subprocess.DEVNULL if status else None, check=False)
+        assert done.returncode == status, done
         assert os.path.getsize(path) <= BUDGET, f"{path}: {os.path.getsize(path)} bytes"
         return path
 
@@ -353,6 +366,7 @@ class Tests:
             self.browser.set(search="no such function")
             assert self.browser.ask("rowCount") == 0, view
             assert self.browser.run("return document.querySelector('#panel .grid-box').hidden"), view
+            assert self.browser.text("#panel .grid-outer > .about") == "No row matches.", view
             self.browser.set(search="")
             assert self.browser.ask("rowCount") == everything, view
         self.browser.check()
@@ -568,6 +582,40 @@ class Tests:
         with open(self.page, encoding="utf-8") as file:
             assert "void *block = malloc" not in file.read()
         self.browser.check()
+
+    # ---- Other traces ----
+
+    def odd_traces(self):
+        source, program = os.path.join(self.folder, "few.c"), os.path.join(self.folder, "few")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(FEW)
+        subprocess.run([*harness.compiler(), "-g", "-O0", "-fno-builtin", "-o", program, source], check=True)
+        yield self.record("none", program), 0
+        yield self.record("one", program, "1"), 0
+        yield self.record("sampled", "--sample=4096", *self.command()), 0
+        yield self.record("anonymous", "--identity=no", *self.command()), 0
+        cut = os.path.join(self.folder, "cut.zst")
+        with open(self.trace, "rb") as whole, open(cut, "wb") as part:
+            part.write(whole.read()[:os.path.getsize(self.trace) // 2])
+        yield cut, 1
+
+    def test_odd(self):
+        """Traces with no call, with one, of samples, without identities and cut: all views, and msreport's figures."""
+        self.browser.shape()
+        for trace, status in self.odd_traces():
+            name = os.path.basename(trace).removesuffix(".zst")
+            self.open(self.page_of(trace, name, status=status))
+            n = self.browser.model("bucketCount")
+            for view in TABLES[3:] + [{"view": view} for view in VIEWS]:
+                for a, b in ((0, n), (n // 2, n // 2)):
+                    self.browser.set(**view, **{"from": a, "until": b})
+                    shown = self.browser.text("#page")
+                    assert not any(word in shown for word in WRONG), (name, view, a, b, shown)
+                    several = re.search(r"\b1 (blocks|calls|threads|sites|sizes|stacks|rows)\b", shown)
+                    assert not several, (name, view, shown)
+                    assert self.browser.ask("overflow") <= 0, (name, view)
+            Figures(self.browser, self.build, trace).check_report(status)
+            self.browser.check()
 
     # ---- Hostile names ----
 

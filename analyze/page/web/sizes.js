@@ -4,7 +4,7 @@ import { fill, h } from "./dom.js";
 import { Grid } from "./grid.js";
 import { heatTable } from "./heat.js";
 import { figure, shareColumn } from "./cells.js";
-import { bytes, count, many, share } from "./units.js";
+import { bytes, count, counted, many, share } from "./units.js";
 
 const COUNTED = [
 	{ id: "calls", title: "Calls", format: count },
@@ -135,7 +135,8 @@ export function sizes(model, state) {
 		h(
 			"p",
 			{ class: "about" },
-			`The whole run: ${count(section.calls)} calls of ${count(section.sizes)} sizes, ${bytes(section.mean)} on average.`,
+			`The whole run: ${counted(section.calls, "call")} of ${counted(section.sizes, "size")}, `,
+			`${bytes(section.mean)} on average.`,
 			slack(section),
 		),
 		h("p", { class: "controls" }, h("label", {}, "Count ", menu)),

@@ -132,7 +132,6 @@ function groupView(by, title, about) {
 			columns: [],
 			sort: "-all",
 			state,
-			empty: "No row has a figure in this range.",
 			pick: (row) => state.set({ selected: groups.largest(row.i, valuesOf(sheet.now)) }),
 			chosen: (row) => groups.owner[state.get().selected] === row.i,
 		});
@@ -192,6 +191,7 @@ function showRows({ model, grid, sheet, rows, note, status, noun }, finds, colum
 	if (grid.columnsOf !== columnsOf) grid.setColumns(columns());
 	grid.columnsOf = columnsOf;
 	grid.setBand(bandOf(model, now));
+	grid.empty = there.length ? "No row matches." : "Nothing has a figure in this range.";
 	grid.setRows(found);
 	fill(note, rangeNote(model, now));
 	const { unit } = metric(now.metric);
@@ -342,7 +342,6 @@ function stacks(model, state) {
 		columns: [],
 		sort: "-all",
 		state,
-		empty: "No stack has a figure in this range.",
 		pick: (row) => state.set({ selected: row.i }),
 		chosen: (row) => row.i === state.get().selected,
 	});
