@@ -5,16 +5,17 @@
   page.py --build DIR [--scale N] [--steps N] [--width N] [--gui] [--events N] [--folder DIR] [--output FILE]
           [TRACE|PROGRAM...]
 
-`made` are CPU seconds of msreport --html, and how many times those of its full text; `paint` and `drawn` are
-milliseconds from the navigation to the first paint and to the whole page, medians of five. An interaction lasts from
-the event to the end of the frame that shows it. Its CPU is that of the page's main thread: on a busy machine that
-counts. Script, style and layout are means of it. A yardstick, a loop of fixed work, says how fast the machine was
-meanwhile. 95 % of all interactions of all kinds don't take longer than said. Memory is that of the scripts' heap and
-the private memory of the tab's process, after all interactions and a garbage collection.
+`made` are CPU seconds of msreport --html, and how many times those of its full text, medians of pairs; `paint` and
+`drawn` are milliseconds from the navigation to the first paint and to the whole page, medians of five. An interaction
+lasts from the event to the end of the frame that shows it. Its CPU is that of the page's main thread: on a busy machine
+that counts. Script, style and layout are means of it. A yardstick, a loop of fixed work, says how fast the machine was
+meanwhile. 95 % of all interactions of all kinds don't take longer than said, those of the slowest kind than said in
+parentheses. Memory is that of the scripts' heap and the private memory of the tab's process, after all interactions and
+a garbage collection.
 
 --gui records the same programs with heaptrack, too, and says how long heaptrack_gui loads that and what it takes.
---events adds the page of a long trace, which is made as in days.py. Programs are those of workloads.py and
-programs.py. Prints Markdown. Needs python3-selenium, chromium and chromium-driver.
+--events adds the page of a long trace, made as in days.py; without names it is the only one. Programs are those
+of workloads.py and programs.py. Prints Markdown. Needs python3-selenium, chromium and chromium-driver.
 """
 
 import argparse
@@ -39,6 +40,7 @@ SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", 
             "functions", "lines", "errors", "rss")
 TASKS = "TaskDuration"
 PARTS = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration")     # of it
+PAIRS, ENOUGH = 7, 10   # of runs that make the page, and CPU seconds of them, after which there are no more
 LATER = 300     # ms until a page has done what follows behind a frame
 
 with open(os.path.join(HERE, "page_steps.js"), encoding="utf-8") as script:
@@ -146,17 +148,21 @@ class Page:
             self.memory = private_memory(browser)
 
     def make(self, msreport):
-        words = [msreport, "-q", "-j1"]
+        words, texts, pages = [msreport, "-q", "-j1"], [], []
         Run(words + [self.trace])       # names come from the cache from now on
-        self.text = min(Run(words + [*SECTIONS, self.trace]).cpu for _ in range(2))
-        self.made = min(Run(words + [f"--html={self.path}", self.trace]).cpu for _ in range(2))
+        while not pages or len(pages) < PAIRS and sum(pages) < ENOUGH:
+            texts.append(Run(words + [*SECTIONS, self.trace]).cpu)
+            pages.append(Run(words + [f"--html={self.path}", self.trace]).cpu)
+        self.made, self.times = statistics.median(pages), statistics.median(p / t for p, t in zip(pages, texts))
 
     def row(self):
-        every = [quantile([n for kind in self.kinds for n in values(kind)], 0.95)
-                 for values in (lambda kind: kind.wall, lambda kind: kind.cpu)]
+        every = []
+        for values in ([kind.wall for kind in self.kinds], [kind.cpu for kind in self.kinds]):
+            slowest = max(quantile(of_kind, 0.95) for of_kind in values)
+            every.append(f"{quantile([n for of_kind in values for n in of_kind], 0.95):.0f} ({slowest:.0f})")
         return [self.name, f"{self.events:.2f}", f"{self.nodes:,} × {self.buckets}",
-                f"{os.path.getsize(self.path) / MIB:.2f}", f"{self.made:.2f} ({self.made / self.text:.2f} ×)",
-                *(f"{n:.0f}" for n in (self.paint, self.drawn, *every, self.heap, self.memory))]
+                f"{os.path.getsize(self.path) / MIB:.2f}", f"{self.made:.2f} ({self.times:.2f} ×)",
+                f"{self.paint:.0f}", f"{self.drawn:.0f}", *every, f"{self.heap:.0f}", f"{self.memory:.0f}"]
 
     def table(self):
         return [f"\n{self.name}, by interaction, ms; the yardstick took {self.yardstick:.0f} ms:\n",
@@ -185,7 +191,8 @@ def traces_of(build, folder, options):
         if os.path.exists(name):
             yield name, os.path.basename(name).removesuffix(".zst"), None
     names = [name for name in options.names if not os.path.exists(name)]
-    made = [] if options.names and not names else workloads.make(folder, options.scale, names)
+    alone = not names and (options.names or options.events)
+    made = [] if alone else workloads.make(folder, options.scale, names)
     for workload in [*made, *programs.make(folder, options.scale, names)]:
         trace = os.path.join(folder, workload.name, "trace.zst")
         recorded(build, workload, trace)
