@@ -129,6 +129,7 @@ function tablist(model, state, all) {
 			if (!open.has(view.id)) open.set(view.id, view.view(model, state));
 			panel.setAttribute("aria-labelledby", `tab-${view.id}`);
 			fill(panel, open.get(view.id).element);
+			open.get(view.id).opened?.();
 			shown = view;
 			setTimeout(() => inSight(tabs[offered.indexOf(shown)]));
 		}

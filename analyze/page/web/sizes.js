@@ -128,6 +128,18 @@ export function sizes(model, state) {
 		COUNTED.map((each) => h("option", { value: each.id }, each.title)),
 	);
 	const grid = commonest(section.commonest, state);
+	const below = h(
+		"div",
+		{},
+		h(
+			"div",
+			{ class: "view" },
+			h("h3", {}, "How long blocks of which size live"),
+			heatMap(classes),
+			h("h3", {}, "Commonest sizes"),
+			grid.element,
+		),
+	);
 	const element = h(
 		"section",
 		{ class: "view" },
@@ -141,10 +153,7 @@ export function sizes(model, state) {
 		),
 		h("p", { class: "controls" }, h("label", {}, "Count ", menu)),
 		chart,
-		h("h3", {}, "How long blocks of which size live"),
-		heatMap(classes),
-		h("h3", {}, "Commonest sizes"),
-		grid.element,
+		below,
 	);
 	let shown = null;
 	function update() {
@@ -154,5 +163,10 @@ export function sizes(model, state) {
 		shown = counted;
 		grid.sort();
 	}
-	return { element, update };
+	// The heat map has a thousand cells, which follow behind the frame that shows the histogram.
+	function opened() {
+		below.hidden = true;
+		requestAnimationFrame(() => setTimeout(() => (below.hidden = false)));
+	}
+	return { element, update, opened };
 }

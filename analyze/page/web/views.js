@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The views, in the order of their tabs: {id, title, view(model, state) → {element, update()}}. `has(model)`, where
-// there is one, says whether the trace has something to show there.
+// The views, in the order of their tabs: {id, title, view(model, state) → {element, update(), opened()}}. `opened`,
+// where there is one, is called when the view comes into the page; `has(model)`, where there is one, says whether the
+// trace has something to show there.
 import { churn, leaks } from "./answers.js";
 import { changeLens } from "./change_lens.js";
 import { functions, matching, stacks } from "./change_tables.js";
