@@ -17,6 +17,7 @@
 #include "array.h"
 #include "attached.h"
 #include "attachment_plan.h"
+#include "confinement.h"
 #include "entry_plan.h"
 #include "injected_call.h"
 #include "preflight.h"
@@ -372,10 +373,34 @@ static char *open_with_host(struct attachment *a)
 	return problem;
 }
 
+/* Filters can be read of stopped threads alone. Nothing in the process is changed for that. */
+static char *judge_filters(struct attachment *a)
+{
+	struct confinement confinement = { 0 };
+	enum stop_result result;
+	unsigned attempt = 0;
+	char *objection;
+
+	if (!confinement_exists(&a->target))
+		return NULL;
+	do {
+		pause_before(attempt);
+		result = threads_stop(&a->threads, stop_ms(attempt++));
+		if (result == STOP_DONE)
+			confinement_read(&confinement, &a->threads);
+		release(a);
+	} while (result == STOP_LATE && attempt < 2 * STOPS_SHORT);
+	objection = result == STOP_DONE ? confinement_objection(&confinement) : describe_stop(result);
+	confinement_finish(&confinement);
+	return objection;
+}
+
 static char *open_all(struct attachment *a)
 {
 	char *problem = preflight_objection(&a->target);
 
+	if (!problem)
+		problem = judge_filters(a);
 	if (!problem)
 		problem = attachment_plan_make(&a->plan, &a->target);
 	if (problem)

@@ -256,11 +256,12 @@ static bool prepare_call(struct host *h, uint64_t function, const uint64_t argum
 }
 
 /*
- * The function has returned, and stands before sigreturn. That is not made; but if msrec dies the thread comes there again.
+ * The function has returned, and stands before sigreturn. A harmless call is made instead, which seccomp filters allow: they
+ * see this number, and would see -1, too. If msrec dies the thread comes to sigreturn again.
  */
 static bool finish_call(struct host *h, struct user_regs_struct *regs)
 {
-	regs->orig_rax = UINT64_MAX;
+	regs->orig_rax = SYS_getpid;
 	regs->rip = h->stub ? h->stub : h->functions.restorer;
 	return ptrace(PTRACE_SETREGS, h->tid, NULL, regs) == 0 && settle(h);
 }

@@ -73,10 +73,6 @@ static char *judge_sandbox(const struct target *t)
 
 	if (mode == 1)
 		return refusal("may make no system call but read, write and exit (strict seccomp)");
-	if (mode != 0)
-		return refusal(
-			"has a seccomp filter, which may end it when the recorder calls memfd_create, mmap or "
-			"futex; start it with msrec instead (msrec(1) lists the calls)");
 	if (status_has(t, "x86_Thread_features", "shstk"))
 		return refusal(
 			"has shadow stacks switched on, which refuse calls from outside; start it with "

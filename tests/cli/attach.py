@@ -503,13 +503,8 @@ int main(void)
 
     def test_refused_programs(self):
         plain = self.WAITING.replace("BEGIN", "")
-        headers = "".join(f"#include <{name}.h>\n" for name in ("sys/prctl", "linux/seccomp", "linux/filter"))
-        seccomp = headers + self.WAITING.replace(
-            "BEGIN", "struct sock_filter f = { 6, 0, 0, 0x7fff0000 }; struct sock_fprog p = { 1, &f }; "
-            "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); prctl(PR_SET_SECCOMP, 2, &p);")
         for name, text, options, said in (("static", plain, ["-static"], "is statically linked"),
                                           ("asan", plain, ["-fsanitize=address"], "AddressSanitizer"),
-                                          ("seccomp", seccomp, [], "has a seccomp filter"),
                                           ("narrow", plain, ["-m32"], "is a 32-bit program")):
             path = self.compiled(name, text, *options)
             if not path:
@@ -517,6 +512,109 @@ int main(void)
                 continue
             with Program(path) as program:
                 self.untouched(program.pid, said)
+
+    # ---- programs with a seccomp filter ----
+
+    # What confinement.c has, and what this program itself does.
+    NEEDED = "memfd_create mmap mprotect munmap brk madvise open readlink openat readlinkat newfstatat fstat read " \
+             "pread64 pwrite64 close getcwd getrandom getpid gettid futex rt_sigprocmask rt_sigreturn restart_syscall " \
+             "sched_yield membarrier clock_gettime prlimit64".split()
+    OWN = "write exit_group".split()
+
+    def confined(self, name, listed, answer, other, setup="", user=()):
+        """A program that calls malloc(1000) and free for each line that it reads. `listed` system calls have that answer,
+        all others the `other`."""
+        path = self.compiled(name, r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static const unsigned listed[] = { LISTED };
+#define N (sizeof(listed) / sizeof(*listed))
+static void confine(void)
+{
+	struct sock_filter f[2 * N + 2] = { { BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr) } };
+	struct sock_fprog p = { 2 * N + 2, f };
+
+	for (size_t i = 0; i < N; i++) {
+		f[2 * i + 1] = (struct sock_filter){ BPF_JMP | BPF_JEQ | BPF_K, 0, 1, listed[i] };
+		f[2 * i + 2] = (struct sock_filter){ BPF_RET | BPF_K, 0, 0, ANSWER };
+	}
+	f[2 * N + 1] = (struct sock_filter){ BPF_RET | BPF_K, 0, 0, OTHER };
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
+		_exit(3);
+}
+int main(void)
+{
+	static char line[100], out[100];
+
+	setvbuf(stdin, line, _IOLBF, sizeof(line));
+	setvbuf(stdout, out, _IOLBF, sizeof(out));
+	SETUP confine();
+	puts("ready");
+	while (fgets(line, sizeof(line), stdin)) {
+		char *volatile p = malloc(1000);
+
+		free(p);
+		puts(strcmp(line, "check\n") ? "done" : "right");
+	}
+	_exit(0);
+}
+""", f"-DLISTED={','.join('SYS_' + call for call in listed)}", f"-DANSWER={answer}", f"-DOTHER={other}",
+                             f"-DSETUP={setup}")
+        assert path
+        return Program(*user, path)
+
+    def recorded(self, program):
+        for _ in range(2):
+            msrec = self.msrec(program.pid)
+            for _ in range(5):
+                program.do("x")
+            self.leave(msrec)
+            stats = self.build.stat(self.path("t.zst"))
+            assert stats["malloc"] == stats["free"] == 5, stats
+        program.end()
+
+    def test_filters(self):
+        """A filter as containers have it denies what no recorder needs; another kills at all but what is needed."""
+        if os.geteuid() != 0:
+            return "needs root"
+        denied = "acct add_key bpf clone3 delete_module init_module keyctl mount perf_event_open ptrace reboot " \
+                 "setns swapon umount2 unshare userfaultfd".split()
+        with self.confined("container", denied, "SECCOMP_RET_ERRNO|EPERM", "SECCOMP_RET_ALLOW") as program:
+            self.recorded(program)
+        with self.confined("narrowest", self.NEEDED + self.OWN, "SECCOMP_RET_ALLOW",
+                           "SECCOMP_RET_KILL_PROCESS") as program:
+            self.recorded(program)
+        return None
+
+    def test_refused_filters(self):
+        """One needed call is denied."""
+        if os.geteuid() != 0:
+            return "needs root"
+        for call in ("memfd_create", "futex", "sched_yield"):
+            with self.confined("denied", [call], "SECCOMP_RET_KILL_PROCESS", "SECCOMP_RET_ALLOW") as program:
+                self.untouched(program.pid, f"has a seccomp filter that does not allow {call}")
+                program.end()
+        with self.confined("strict", [], "0", "SECCOMP_RET_ALLOW",
+                           "return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), puts(\"ready\"), getchar();"
+                           ) as program:
+            self.untouched(program.pid, "may make no system call but read, write and exit")
+        user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        os.chmod(self.folder, 0o755)
+        with self.confined("other", ["acct"], "SECCOMP_RET_ERRNO|EPERM", "SECCOMP_RET_ALLOW",
+                           user=user) as program:
+            done = subprocess.run([*user, self.build.msrec, f"--pid={program.pid}", "-o", "/tmp/never"],
+                                  capture_output=True, text=True, env=plain_environment(), timeout=TIMEOUT)
+            assert done.returncode == 125 and "only root outside of such filters may see" in done.stderr, done.stderr
+            program.end()
+        return None
 
     def test_refused_options(self):
         for options in (["--pages"], ["--dormant"], ["--engine=valgrind"], ["--trace-children"], ["--check=peak<=1G"]):
