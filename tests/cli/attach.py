@@ -9,6 +9,7 @@ the programs keep themselves; the programs look at their own memory, and must an
 import csv
 import glob
 import io
+import mmap
 import os
 import random
 import re
@@ -75,6 +76,13 @@ def mapped_code(pid):
                 memory.seek(start)
                 code.append((row[0], memory.read(end - start)))
     return code
+
+
+def mapped_bytes(pid, name):
+    """Of each mapping of a memory file."""
+    with open(f"/proc/{pid}/maps", encoding="ascii", errors="replace") as maps:
+        rows = [line.split() for line in maps if line.rstrip().endswith(f" {name} (deleted)")]
+    return [int(end, 16) - int(start, 16) for start, end in (row[0].split("-") for row in rows)]
 
 
 class Tests:
@@ -176,6 +184,8 @@ class Tests:
             account = [int(word) for word in program.do("account").split()]
             self.leave(msrec)
             self.check_counts(account[:6])
+            # The second attachment has left of the first one's memory the page with owners of rings.
+            assert sorted(mapped_bytes(program.pid, "/memfd:msrec"))[0] == mmap.PAGESIZE
             program.end()
 
     def test_stacks(self):
@@ -517,13 +527,13 @@ int main(void)
 
     # What confinement.c has, and what this program itself does.
     NEEDED = "memfd_create mmap mprotect munmap brk madvise open readlink openat readlinkat newfstatat fstat read " \
-             "pread64 pwrite64 close getcwd getrandom getpid gettid futex rt_sigprocmask rt_sigreturn restart_syscall " \
-             "sched_yield membarrier clock_gettime prlimit64".split()
+             "pread64 pwrite64 close getcwd getrandom getpid gettid futex rt_sigprocmask rt_sigreturn " \
+             "restart_syscall sched_yield membarrier clock_gettime prlimit64".split()
     OWN = "write exit_group".split()
 
     def confined(self, name, listed, answer, other, setup="", user=()):
-        """A program that calls malloc(1000) and free for each line that it reads. `listed` system calls have that answer,
-        all others the `other`."""
+        """A program that calls malloc(1000) and free for each line that it reads. `listed` system calls have that
+        answer, all others the `other`."""
         path = self.compiled(name, r"""
 #include <errno.h>
 #include <linux/filter.h>

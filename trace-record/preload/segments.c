@@ -75,11 +75,23 @@ static void unmap_range(uintptr_t start, uintptr_t end)
 		os_call6(SYS_munmap, (long)start, (long)(end - start), 0, 0, 0, 0);
 }
 
+/*
+ * The end of the part with owners of rings that threads have locked: libc and the kernel follow their lists of these even
+ * behind a thread's last event. A segment apart may be unmapped already.
+ */
+static uintptr_t owners_end(const struct process *p)
+{
+	uint32_t used = p->segment && !p->apart ? atomic_load(&p->segment->rings_used) : SHM_RINGS;
+
+	used = used < SHM_RINGS ? used : SHM_RINGS;
+	return (uintptr_t)p->segment + SHM_ROUND(offsetof(struct shm_segment, rings[used]));
+}
+
 void segments_leave(struct process *p)
 {
 	const uintptr_t family = (uintptr_t)p->family, segment = (uintptr_t)p->segment;
 	const uintptr_t family_end = family + shm_bytes(p->segments);
-	const uintptr_t heads_end = segment + SHM_ROUND(sizeof(*p->segment));
+	const uintptr_t heads_end = owners_end(p);
 
 	if (family && segment && !p->apart) {
 		unmap_range(family, segment);
