@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "attached.h"
@@ -132,6 +134,23 @@ static char *judge_rights(const struct target *t)
 	return NULL;
 }
 
+/* The recorder comes by /proc/self/fd, which a process behind chroot(2) may not have. */
+static char *judge_root(const struct target *t)
+{
+	char path[TARGET_PATH], root[256] = "";
+	struct statfs fs = { 0 };
+
+	target_path(t, path, "root/proc");
+	if (statfs(path, &fs) == 0 ? fs.f_type == PROC_SUPER_MAGIC : errno != ENOENT)
+		return NULL;
+	target_path(t, path, "root");
+	if (readlink(path, root, sizeof(root) - 1) < 0 || strcmp(root, "/") == 0)
+		*root = 0;
+	return refusal("has no /proc in its root directory, by which the recorder comes in: "
+		       "mount -t proc proc %s/proc",
+		       root);
+}
+
 /* ---- what it runs ---- */
 
 static const char *file_name(const struct mapping *m)
@@ -238,6 +257,8 @@ char *preflight_objection(struct target *t)
 		objection = judge_rights(t);
 	if (!objection)
 		objection = judge_sandbox(t);
+	if (!objection)
+		objection = judge_root(t);
 	if (!objection && target_look(t) != 0)
 		objection = refusal("cannot be looked at: %s", strerror(errno));
 	if (!objection)

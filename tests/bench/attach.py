@@ -188,7 +188,8 @@ class Java(Http):
 
     def launch(self):
         subprocess.run(["javac", "-d", self.folder, self.path("Server.java", JAVA)], check=True)
-        self.start("java", "-Xmx256m", "-Dsun.net.httpserver.nodelay=true", "-cp", self.folder, "Server", str(self.port))
+        self.start("java", "-Xmx256m", "-Dsun.net.httpserver.nodelay=true", "-cp", self.folder, "Server",
+                   str(self.port))
 
 
 class Rust(Http):

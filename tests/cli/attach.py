@@ -13,6 +13,7 @@ import mmap
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -400,7 +401,14 @@ int main(void)
         """A process with ids, a /proc and mounts of its own, which does not see msrec."""
         if os.geteuid() != 0 or not have("unshare"):
             return "needs root and unshare"
-        words = ("unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
+        for more in ((), ("--user", "--map-root-user", "--net", "--ipc", "--uts")):
+            said = self.in_namespaces(*more)
+            if said:
+                return said
+        return None
+
+    def in_namespaces(self, *more):
+        words = ("unshare", *more, "--pid", "--mount", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
                  f"mount -t tmpfs none /mnt; exec {self.program} 2")
         with Program(*words, ready="") as program:
             said = program.process.stdout.readline()
@@ -409,6 +417,36 @@ int main(void)
             with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="ascii") as children:
                 pid = int(children.read().split()[0])
             msrec = self.msrec(pid)
+            program.do("account")
+            program.do("run 500")
+            account = [int(word) for word in program.do("account").split()]
+            self.leave(msrec)
+            self.check_counts(account[:6])
+            program.end()
+        return None
+
+    def test_chroot(self):
+        """A root directory with a program and its libraries alone is refused, and one with /proc, too, is not."""
+        if os.geteuid() != 0 or not have("unshare"):
+            return "needs root and unshare"
+        chroot = shutil.which("chroot", path="/usr/sbin:/sbin:/usr/bin:/bin")
+        root = self.path("root")
+        listed = subprocess.run(["ldd", self.program], capture_output=True, text=True, check=True).stdout
+        for path in [self.program, *re.findall(r"/\S+", listed)]:
+            os.makedirs(root + os.path.dirname(path), exist_ok=True)
+            shutil.copy(path, root + path)
+        with Program(chroot, root, self.program, "2") as program:
+            self.untouched(program.pid, "has no /proc in its root directory, by which the recorder comes in: "
+                           f"mount -t proc proc {root}/proc")
+            program.end()
+        os.mkdir(root + "/proc")
+        words = ("unshare", "--mount", "sh", "-c",
+                 f"mount -t proc proc {root}/proc && echo mounted; exec {chroot} {root} {self.program} 2")
+        with Program(*words, ready="") as program:
+            if program.process.stdout.readline() != "mounted\n":
+                return "namespaces cannot be made here"
+            assert program.process.stdout.readline() == "ready\n"
+            msrec = self.msrec(program.pid)
             program.do("account")
             program.do("run 500")
             account = [int(word) for word in program.do("account").split()]
