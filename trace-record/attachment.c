@@ -88,9 +88,13 @@ static void pause_before(unsigned attempt)
 
 /* ---- stops ---- */
 
+/* Leaves errno as it is: it may say why the threads could not be stopped. */
 static void release_threads(struct attachment *a, struct stopped_threads *threads)
 {
+	const int error = errno;
+
 	threads_release(threads);
+	errno = error;
 	a->stops.n++;
 	a->stops.sum_ns += threads->stood_ns;
 	if (threads->stood_ns > a->stops.longest_ns)

@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "entry_planner.h"
 #include "refusal.h"
+
+/* How often, and how long apart, the C library of a program that has just begun is looked for. */
+#define LOOKS 500u
+#define LOOK_NS 2000000
 
 static const char *file_name(const struct mapping *m)
 {
@@ -220,13 +225,28 @@ static void find_unwinder(struct attachment_plan *plan, struct target *t)
 	}
 }
 
+/* A program that has just begun has a loader, and not yet a C library. */
+static void await_libc(struct target *t)
+{
+	const struct timespec pause = { 0, LOOK_NS };
+
+	for (unsigned i = 0; i < LOOKS && find_library(t, is_loader) && !find_library(t, is_libc); i++) {
+		nanosleep(&pause, NULL);
+		if (target_look(t) != 0)
+			return;
+	}
+}
+
 char *attachment_plan_make(struct attachment_plan *plan, struct target *t)
 {
-	const struct mapping *libc = find_library(t, is_libc), *loader = find_library(t, is_loader);
+	const struct mapping *libc, *loader;
 	struct target_object o;
 	char *problem;
 
 	*plan = (struct attachment_plan){ 0 };
+	await_libc(t);
+	libc = find_library(t, is_libc);
+	loader = find_library(t, is_loader);
 	if (!libc || !loader)
 		return refusal("has not loaded glibc: the recorder is for glibc");
 	if (!target_object_open(&o, t, loader))
