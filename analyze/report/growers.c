@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report.h"
+#include "sample_weight.h"
 #include "trends.h"
 
 #define WORTH_A_LOOK .01 /* of all live bytes: what a stack has */
@@ -23,6 +24,16 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Bytes of a stack. */
+struct held {
+	uint64_t at_end, at_peak;
+};
+
+static uint64_t most_held(const struct held *h)
+{
+	return larger(h->at_end, h->at_peak);
+}
+
 /*
  * Marks with MST_NONE the stacks that are worth a look: of a site with several stacks, and with enough bytes at the end
  * or at the peak. NULL: no memory.
@@ -32,28 +43,32 @@ static uint32_t *choose_stacks(const struct report *r, const struct groups *site
 {
 	const struct report_totals t = report_totals(r, r->profile);
 	const double least = WORTH_A_LOOK * (double)larger(t.end_bytes, t.then_bytes);
+	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(r->reader, &n_kinds);
-	uint64_t *bytes = calloc(n_stacks + (size_t)1, sizeof(*bytes));
+	struct held *held = calloc(n_stacks + (size_t)1, sizeof(*held));
 	uint32_t *stacks_of = calloc(sites->n + (size_t)1, sizeof(*stacks_of));
 	uint32_t *left_out = calloc(n_stacks + (size_t)1, sizeof(*left_out));
 	struct profile_row row;
-	if (bytes && stacks_of && left_out) {
+	if (held && stacks_of && left_out) {
 		for (size_t i = 0; profile_row(r->profile, i, &row); i++) {
 			const struct mst_kind *kind = &kinds[row.kind];
-			bytes[kind->stack] += larger(row.at_end, row.inuse) * kind->size;
+			const uint64_t size = weight_bytes(mean, kind->size, kind->size);
+			held[kind->stack].at_end += row.at_end * size;
+			held[kind->stack].at_peak += row.inuse * size;
 		}
 		for (uint32_t i = 0; i < n_stacks; i++)
-			stacks_of[site_of[i] < sites->n ? site_of[i] : sites->n] += bytes[i] != 0;
+			stacks_of[site_of[i] < sites->n ? site_of[i] : sites->n] += most_held(&held[i]) != 0;
 		for (uint32_t i = 0; i < n_stacks; i++) {
-			if (site_of[i] < sites->n && stacks_of[site_of[i]] > 1 && (double)bytes[i] >= least)
+			if (site_of[i] < sites->n && stacks_of[site_of[i]] > 1 &&
+			    (double)most_held(&held[i]) >= least)
 				left_out[i] = MST_NONE;
 		}
 	} else {
 		free(left_out);
 		left_out = NULL;
 	}
-	free(bytes);
+	free(held);
 	free(stacks_of);
 	return left_out;
 }

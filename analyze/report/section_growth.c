@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was allocated after one moment and is live at another, and how its live bytes went. */
+#include <stdlib.h>
+
 #include "report.h"
 #include "trends.h"
 
@@ -12,10 +14,9 @@ static const struct answer_column columns[] = {
 	REPORT_GROUP_COLUMNS,
 };
 
-static void write_group(struct report *r, const struct trends *trends, uint32_t i, enum group_by by,
-			uint64_t all)
+static void write_group(struct report *r, const struct group *g, const struct trends *trends, uint32_t i,
+			enum group_by by, uint64_t all)
 {
-	const struct group *g = &trends->groups[i];
 	struct judgement judgement;
 	r->no_memory |= !trends_judge(trends, r, i, &judgement);
 	answer_number(r->answer, g->then_bytes);
@@ -29,32 +30,63 @@ static void write_group(struct report *r, const struct trends *trends, uint32_t 
 	report_name_group(r, g, by);
 }
 
+/*
+ * Verdicts are about all calls of a group, not just those of which the section tells. `all`: by group of `groups`, which
+ * have stacks, what all of the run come to; NULL: no memory, and the report knows.
+ */
+static struct group *collect_all(struct report *r, const struct groups *groups)
+{
+	struct groups stacks = { 0 };
+	struct group *all = calloc(groups->n + (size_t)1, sizeof(*all));
+	uint32_t n_stacks;
+	uint32_t *group_of = groups_of_stacks(groups, r->reader, r->sites, groups->n, &n_stacks);
+	const bool fine = all && group_of && report_groups(r, r->profile, &stacks, BY_NODE, ORDER_BYTES);
+	for (uint32_t i = 0; fine && i < stacks.n; i++) {
+		const struct group *g = &stacks.items[i];
+		if (group_of[g->stack] != MST_NONE)
+			group_add(&all[group_of[g->stack]], g);
+	}
+	groups_finish(&stacks);
+	free(group_of);
+	if (fine)
+		return all;
+	r->no_memory = true;
+	free(all);
+	return NULL;
+}
+
+static void write_groups(struct report *r, const struct groups *groups, uint64_t all_bytes)
+{
+	const uint64_t top = report_top(r, 10);
+	struct trends trends = { 0 };
+	struct group *all = collect_all(r, groups);
+	uint64_t rows = 0;
+	r->no_memory |= !trends_follow(&trends, r, groups);
+	trends.groups = all;
+	for (uint32_t i = 0; i < groups->n && !r->no_memory; i++) {
+		if (groups->items[i].then_blocks && rows++ < top)
+			write_group(r, &groups->items[i], &trends, i, groups->by, all_bytes);
+	}
+	answer_left_out(r->answer, rows > top ? rows - top : 0);
+	if (rows)
+		trends_note_length(r);
+	trends_finish(&trends);
+	free(all);
+}
+
 static void write_growth(struct report *r)
 {
 	const enum group_by by = r->query->by_given ? r->query->by : BY_SITE;
 	const struct report_totals totals = report_totals(r, r->growth);
-	const uint64_t top = report_top(r, 10);
 	struct groups groups;
-	struct trends trends = { 0 };
-	uint64_t rows = 0;
 	answer_section(r->answer, "growth", "Allocated after one moment and live at another");
 	answer_fact(r->answer, "from_ns", "allocated after", ANSWER_NS, report_growth_from(r) * 1000000);
 	answer_fact(r->answer, "until_ns", "live at", ANSWER_NS, profile_point_ns(r->growth));
 	answer_fact(r->answer, "bytes", "bytes", ANSWER_BYTES, totals.then_bytes);
 	answer_fact(r->answer, "blocks", "blocks", ANSWER_COUNT, totals.then_blocks);
 	answer_table(r->answer, "largest", NULL, columns, sizeof(columns) / sizeof(*columns));
-	if (report_groups(r, r->growth, &groups, by, ORDER_THEN)) {
-		r->no_memory |= !trends_follow(&trends, r, &groups);
-		trends.groups = groups.items;
-		for (uint32_t i = 0; i < groups.n; i++) {
-			if (groups.items[i].then_blocks && rows++ < top)
-				write_group(r, &trends, i, by, totals.then_bytes);
-		}
-	}
-	answer_left_out(r->answer, rows > top ? rows - top : 0);
-	if (rows)
-		trends_note_length(r);
-	trends_finish(&trends);
+	if (report_groups(r, r->growth, &groups, by, ORDER_THEN))
+		write_groups(r, &groups, totals.then_bytes);
 	groups_finish(&groups);
 }
 
