@@ -26,6 +26,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../
 from harness import Problem, run_tries    # noqa: E402
 
 BUCKETS = 200
+DETAILS = 'proportional_bytes', 'swapped_bytes', 'minor_faults', 'major_faults'    # of a sample of memory, if known
 SECOND = 1000000000
 
 
@@ -79,16 +80,25 @@ class Script:
         else:
             self.lines.append(f'free {block}')
 
+    def sample_memory(self):
+        """What the kernel says, any number: it need not be above the heap's."""
+        words = [self.rng.choice([0, 4096, self.rng.randint(0, 10**8)])]
+        if self.rng.random() < .3:
+            words += [self.rng.randint(0, 10**8) for _ in range(4)]
+        self.lines.append('memory ' + ' '.join(map(str, words)))
+
     def resize(self, index):
         size = self.rng.choice([8, 64, 1000, 10**5])
         self.lines.append(f'resize {self.live[index]} {self.rng.randrange(self.stacks)} {size}')
 
     def write(self, path):
         rng = self.rng
-        stay = rng.random()
+        stay, sampling = rng.random(), rng.choice([0, .02, .5])
         for _ in range(rng.choice([5, 60, 800])):
             self.tick()
             what = rng.random()
+            if rng.random() < sampling:
+                self.sample_memory()
             if not self.live or what < .5:
                 self.alloc()
                 if rng.random() < .3 and self.live:
@@ -104,6 +114,8 @@ class Script:
         if rng.random() < .3:      # a clean-up, as at an exit
             for _ in range(len(self.live) // rng.choice([1, 1, 2])):
                 self.free(rng.randrange(len(self.live)))
+        if sampling:
+            self.lines.append(f'peak_resident {rng.randint(0, 10**8)}')
         self.lines.append(f'end {self.time + rng.choice([0, 0, self.pause, 100 * self.pause])}')
         path.write_text('\n'.join(self.lines) + '\n')
 
@@ -378,6 +390,36 @@ def judge_levels(timeline, levels, allocated, live):
     return ('bounded' if is_bounded(levels, until, allocated['bytes']) else 'not judged'), None
 
 
+def judged_bytes(levels, until):
+    """What the clean-up leaves, or what was there before if it frees more than half of that."""
+    return levels[until - 1] if levels[-1] < levels[until - 1] - levels[until - 1] // 2 else levels[-1]
+
+
+def what_grows(timeline, model, paths):
+    """By site that grows, in all or in parts: bytes, bytes a second, first bucket, whether only parts grow."""
+    until, sites, least = clean_up(timeline.levels), defaultdict(list), max(model.total, model.peak) / 100
+    at_peak, at_end = by_stack(model.peak_live), by_stack(model.live.values())
+    nothing = [0] * len(timeline.levels)
+    for stack in model.allocated:
+        sites[paths[stack][-1] if stack in paths else '[no stack]'].append(stack)
+    for site, stacks in sites.items():
+        allocated = sum((model.allocated[stack] for stack in stacks), Counter())
+        levels = [sum(column) for column in zip(*(timeline.series.get(stack, nothing) for stack in stacks))]
+        _, whole = judge_levels(timeline, levels, allocated, sum(at_end[stack][1] for stack in stacks))
+        held = {stack: max(at_peak[stack][0], at_end[stack][0]) for stack in stacks}
+        parts = []
+        for stack in stacks if sum(map(bool, held.values())) > 1 else []:
+            _, growth = judge(timeline, stack, model.allocated[stack], at_end[stack][1])
+            if growth and held[stack] >= least:
+                parts.append((judged_bytes(timeline.series[stack], until), *growth))
+        size = judged_bytes(levels, until)
+        if parts and (not whole or sum(part[0] for part in parts) <= size // 2):
+            yield (site, sum(part[0] for part in parts), (sum(part[1] for part in parts),
+                                                          min(part[2] for part in parts)), 'mixed')
+        elif whole:
+            yield site, size, whole, 'growing'
+
+
 def find_steps(levels):
     """(first bucket, last bucket, change, bucket in which it was gone or None)"""
     n, high, steps, i = len(levels), max(levels, default=0), [], 0
@@ -608,6 +650,33 @@ def compare_sites(section, model, paths):
                                      ('churn_sites', allocated, 1, model.calls)):
         rows = [(site, *row, share(row[of], whole)) for site, row in by_site(figures, paths).items() if row[of]]
         same_rows(name, values(section.get(name, []), 'function', 'bytes', 'calls' if of else 'blocks', 'share'), rows)
+
+
+def compare_what_grows(section, model, timeline, paths):
+    """The first screen has the three that grow fastest. Of those as fast as the third, any."""
+    growing = sorted(what_grows(timeline, model, paths), key=lambda row: -row[2][0]) if model.calls else []
+    rows = [(site, size, *growth_figures(timeline, growth)[:2], verdict) for site, size, growth, verdict in growing]
+    got = values(section.get('growth', []), 'function', 'bytes', 'since_ns', 'bytes_per_minute', 'verdict')
+    same('number that grow', len(got), min(len(rows), 3))
+    least = growing[2][2][0] * (1 + 1e-9) if len(rows) > 3 else 0
+    clear = [row for row, (_, _, growth, _) in zip(rows, growing) if growth[0] > least]
+    same_rows('what grows', got[:len(clear)], clear)
+    same_rows('what grows as fast', [row for row in got if row not in rows], [])
+
+
+def compare_rss(section, samples, model, timeline):
+    """Each sample next to the live bytes at the end of its part of the run."""
+    rows = []
+    for sample in samples:
+        bucket = max(sample['time_ns'] - timeline.begin, 0) // timeline.span
+        live = timeline.levels[min(bucket, len(timeline.levels) - 1)]
+        rows.append((sample['time_ns'], sample['resident_bytes'], live, sample['resident_bytes'] - live,
+                     *(sample[key] for key in DETAILS)))
+    same('samples', values(section.get('samples', []), 'time_ns', 'resident_bytes', 'live_bytes', 'rest_bytes',
+                           *DETAILS), rows)
+    if rows:
+        most = max(rows, key=lambda row: row[3])
+        same('most beside the heap', values([section], 'most_rest_bytes', 'most_rest_ns')[0], (most[3], most[0]))
 
 
 def compare_peak(section, model):
@@ -880,10 +949,13 @@ def compare_growth(bench, events, rng, end_ns, words=()):
     rows, size = [], sum(block.size for block in young)
     for stack, row in by_stack(young).items():
         series = timeline.series[stack]
-        rows.append((*row, share(row[0], size), tuple(series)))
+        left = sum(block.stack == stack for block in all_events.live.values())
+        rows.append((*row, share(row[0], size), tuple(series),
+                     judge(timeline, stack, all_events.allocated[stack], left)[0]))
     same('growth', values([section], 'bytes', 'blocks')[0], (size, len(young)))
-    same_rows('growth', [(*row[:3], tuple(row[3])) for row in values(section['largest'], 'bytes', 'blocks', 'share',
-                                                                     'live_bytes')], rows)
+    same_rows('growth', [(*row[:3], tuple(row[3]), row[4])
+                         for row in values(section['largest'], 'bytes', 'blocks', 'share', 'live_bytes', 'verdict')],
+              rows)
 
 
 def compare_sections(bench, rng, events, stacks, timeline_of, words=()):
@@ -897,6 +969,7 @@ def compare_sections(bench, rng, events, stacks, timeline_of, words=()):
     paths = {row['stack']: row['path'].split(';') for row in stacks if row['path']}
     compare_overview(sections['overview'], model, timeline)
     compare_sites(sections['overview'], model, paths)
+    compare_what_grows(sections['overview'], model, timeline, paths)
     compare_first_screen(bench.ask('overview', *words)['overview'], model)
     compare_groups(bench, model, paths, words)
     compare_peak(sections['peak'], model)
@@ -935,6 +1008,7 @@ def try_once(bench, seed):
     compare_functions(bench.ask('functions', 'lines', 'libraries'), events, stacks, Model(events, 0))
     compare_growth(bench, events, rng, timeline.end)
     paths = {row['stack']: row['path'].split(';') for row in stacks if row['path']}
+    compare_rss(bench.ask('rss')['rss'], bench.table('ndjson-rss'), Model(events, 0), timeline)
     compare_errors(bench.ask('errors')['errors'], events, paths)
     compare_one_stack(bench, rng, Model(events, 0), timeline, ())
     compare_filtered(bench, rng, events, stacks, timeline.end)

@@ -27,6 +27,8 @@
  *   failed_resize B S SIZE
  *   free_again B         free of an address whose last block, B, is gone
  *   null_frees N
+ *   memory RSS [PSS SWAPPED MINOR MAJOR]  a sample of the process's memory at this time
+ *   peak_resident BYTES  the most bytes that were resident
  *   flush
  *   end NS               when the program ended (0)
  *
@@ -300,6 +302,26 @@ static void do_null_frees(void)
 	mst_writer_null_frees(writer, take_number());
 }
 
+static void do_memory(void)
+{
+	struct mst_memory_sample sample = { .resident = take_number() };
+	const char *word = strtok(NULL, " \n");
+
+	if (word) {
+		sample.detailed = true;
+		sample.proportional = parse_number(word);
+		sample.swapped = take_number();
+		sample.minor_faults = take_number();
+		sample.major_faults = take_number();
+	}
+	check(mst_writer_memory(writer, time_ns, &sample));
+}
+
+static void do_peak_resident(void)
+{
+	check(mst_writer_peak_resident(writer, take_number()));
+}
+
 static void do_flush(void)
 {
 	check(mst_writer_flush(writer));
@@ -331,6 +353,8 @@ static void run_line(char *line)
 		{ "failed_resize", do_failed_resize },
 		{ "free_again", do_free_again },
 		{ "null_frees", do_null_frees },
+		{ "memory", do_memory },
+		{ "peak_resident", do_peak_resident },
 		{ "flush", do_flush },
 		{ "page", do_page },
 		{ "end", do_end },
