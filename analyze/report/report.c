@@ -257,6 +257,18 @@ uint64_t report_growth_from(const struct report *report)
 	return (report->begin_ns + (report->end_ns - report->begin_ns) / 10) / 1000000;
 }
 
+void report_note_wanted_lives(struct report *report, const char *what, const char *words)
+{
+	if (report->lives)
+		report_note_lives(report);
+	else
+		answer_note(
+			report->answer,
+			"%s left out: the trace has more than 4 million events. They are read with churn: "
+			"msreport %s churn %s",
+			what, words, report->name);
+}
+
 char *report_command_line(const struct report *report)
 {
 	const struct mst_file_info *info = mst_reader_info(report->reader);

@@ -168,6 +168,9 @@ static inline bool report_knows_lives(const struct report *report)
 /* A note that they aren't, if so. */
 void report_note_lives(struct report *report);
 
+/* The same of a section that wants them: `what` is left out. `words` ask for the section. */
+void report_note_wanted_lives(struct report *report, const char *what, const char *words);
+
 /* The time after which the growth's blocks are allocated, in ms. */
 uint64_t report_growth_from(const struct report *report);
 

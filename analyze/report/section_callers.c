@@ -91,6 +91,7 @@ static void write_callers(struct report *r, const char *key, const char *title, 
 			write_caller(r, &callers.items[i], by, &totals, lives.items ? &lives.items[i] : NULL,
 				     &lives.pages);
 		answer_left_out(r->answer, callers.n > top ? callers.n - top : 0);
+		report_note_wanted_lives(r, "Lifetimes are", key);
 	}
 	group_lives_finish(&lives);
 	callers_finish(&callers);

@@ -9,27 +9,35 @@
 #define DAY 86400.0
 #define MINUTE 60.0
 
-static const struct answer_column columns[] = {
-	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "blocks", "blocks", ANSWER_COUNT, ANSWER_EVERYWHERE },
-	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
-	{ "oldest_ns", "oldest", ANSWER_NS, ANSWER_EVERYWHERE },
-	{ "youngest_ns", "youngest", ANSWER_NS, ANSWER_DATA },
-	{ "verdict", "verdict", ANSWER_TEXT, ANSWER_EVERYWHERE },
-	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },
-	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "bytes_per_day", "a day", ANSWER_BYTES, ANSWER_DATA },
-	REPORT_GROUP_COLUMNS,
-};
+/* What grows: a minute's rate, or of a short run what it has grown by. */
+/* clang-format off */
+#define GROWTH_COLUMNS(rate_where, grown_where)                                    \
+	{ "verdict", "verdict", ANSWER_TEXT, ANSWER_EVERYWHERE },                  \
+	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },                     \
+	{ "bytes_per_minute", "a minute", ANSWER_BYTES, rate_where },              \
+	{ "grown_bytes", "grew by", ANSWER_BYTES, grown_where }
+
+#define COLUMNS(rate_where, grown_where)                                           \
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },                     \
+	{ "blocks", "blocks", ANSWER_COUNT, ANSWER_EVERYWHERE },                   \
+	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },                     \
+	{ "oldest_ns", "oldest", ANSWER_NS, ANSWER_EVERYWHERE },                   \
+	{ "youngest_ns", "youngest", ANSWER_NS, ANSWER_DATA },                     \
+	GROWTH_COLUMNS(rate_where, grown_where),                                   \
+	{ "bytes_per_day", "a day", ANSWER_BYTES, ANSWER_DATA },                   \
+	REPORT_GROUP_COLUMNS
 
 /* Of what was freed at the exit only. */
-static const struct answer_column exit_columns[] = {
-	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "verdict", "verdict", ANSWER_TEXT, ANSWER_EVERYWHERE },
-	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },
-	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	REPORT_GROUP_COLUMNS,
-};
+#define EXIT_COLUMNS(rate_where, grown_where)                                      \
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },                     \
+	GROWTH_COLUMNS(rate_where, grown_where),                                   \
+	REPORT_GROUP_COLUMNS
+/* clang-format on */
+
+static const struct answer_column columns[] = { COLUMNS(ANSWER_EVERYWHERE, ANSWER_DATA) };
+static const struct answer_column columns_of_short[] = { COLUMNS(ANSWER_DATA, ANSWER_EVERYWHERE) };
+static const struct answer_column exit_columns[] = { EXIT_COLUMNS(ANSWER_EVERYWHERE, ANSWER_DATA) };
+static const struct answer_column exit_columns_of_short[] = { EXIT_COLUMNS(ANSWER_DATA, ANSWER_EVERYWHERE) };
 
 /* When the blocks of a group that are live at the end were allocated, if `known`. */
 struct births {
@@ -92,18 +100,21 @@ static void write_ages(struct report *r, const struct births *births)
 	}
 }
 
-/* since, a minute, a day */
+/* since, a minute, grew by, a day */
 static void write_growth(struct report *r, const struct judgement *j, bool day)
 {
 	if (j->verdict != VERDICT_GROWING) {
-		for (int i = 0; i < 2 + day; i++)
+		for (int i = 0; i < 3 + day; i++)
 			answer_nothing(r->answer);
 		return;
 	}
 	answer_number(r->answer, j->since_ns);
 	answer_number(r->answer, (uint64_t)(j->slope * MINUTE));
-	if (day)
+	answer_number(r->answer, trends_grown(r, j));
+	if (day && trends_can_project(r))
 		answer_number(r->answer, (uint64_t)(j->slope * DAY));
+	else if (day)
+		answer_nothing(r->answer);
 }
 
 static void write_leak(struct report *r, const struct leak *leak, enum group_by by, uint64_t all)
@@ -152,7 +163,8 @@ static void write_table(struct report *r, const struct groups *groups, uint64_t 
 {
 	const uint64_t top = report_top(r, 10);
 	struct leak *leaks = malloc((groups->n + (size_t)1) * sizeof(*leaks));
-	answer_table(r->answer, "leaks", NULL, columns, sizeof(columns) / sizeof(*columns));
+	answer_table(r->answer, "leaks", NULL, trends_can_project(r) ? columns : columns_of_short,
+		     sizeof(columns) / sizeof(*columns));
 	const uint32_t n = collect(r, groups, false, leaks);
 	for (uint32_t i = 0; i < n && i < top; i++)
 		write_leak(r, &leaks[i], groups->by, all);
@@ -168,7 +180,8 @@ static void write_until_exit(struct report *r, struct groups *groups)
 	r->no_memory |= !groups_sort(groups, ORDER_THEN);
 	const uint32_t n = collect(r, groups, true, leaks);
 	if (n)
-		answer_table(r->answer, "until_exit", "Freed at the exit only", exit_columns,
+		answer_table(r->answer, "until_exit", "Freed at the exit only",
+			     trends_can_project(r) ? exit_columns : exit_columns_of_short,
 			     sizeof(exit_columns) / sizeof(*exit_columns));
 	for (uint32_t i = 0; i < n && i < top; i++) {
 		answer_number(r->answer, leaks[i].judgement.bytes);
@@ -240,8 +253,10 @@ static void write_leaks(struct report *r)
 	    groups_sort(&groups, ORDER_END)) {
 		write_table(r, &groups, totals.end_bytes - bytes);
 		write_until_exit(r, &groups);
-		if (totals.end_blocks > blocks)
+		if (totals.end_blocks > blocks) {
 			trends_note_length(r);
+			report_note_wanted_lives(r, "Ages are", "leaks");
+		}
 		if (blocks)
 			write_suppressed(r);
 	} else {

@@ -13,6 +13,7 @@
 #include "short_name.h"
 #include "steps.h"
 #include "thousands.h"
+#include "trends.h"
 
 enum { ROWS = 3, WIDTH = 80, LINES = 23 }; /* a screen, but for the next prompt */
 
@@ -153,18 +154,26 @@ static const struct answer_column columns[] = {
 	REPORT_GROUP_COLUMNS,
 };
 
-/* Columns of the screen's tables are in line; so this one's own comes last. */
+/*
+ * Columns of the screen's tables are in line, so what this one has beyond the others comes last. Of a short run the rate is
+ * data, and what it grew by is shown; of a long one it is the other way round.
+ */
 /* clang-format off */
-#define GROWTH_COLUMNS(verdict_where)                                            \
+#define GROWTH_COLUMNS(verdict_where, key, title, other_key)                     \
 	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },                   \
-	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_EVERYWHERE },     \
+	{ key, title, ANSWER_BYTES, ANSWER_EVERYWHERE },                         \
 	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },                   \
 	REPORT_GROUP_COLUMNS,                                                    \
-	{ "verdict", "", ANSWER_TEXT, verdict_where }
+	{ "verdict", "", ANSWER_TEXT, verdict_where },                           \
+	{ other_key, "", ANSWER_BYTES, ANSWER_DATA }
+#define RATE_COLUMNS(verdict_where) GROWTH_COLUMNS(verdict_where, "bytes_per_minute", "a minute", "grown_bytes")
+#define GROWN_COLUMNS(verdict_where) GROWTH_COLUMNS(verdict_where, "grown_bytes", "grew by", "bytes_per_minute")
 /* clang-format on */
 
-static const struct answer_column growth_columns[] = { GROWTH_COLUMNS(ANSWER_DATA) };
-static const struct answer_column mixed_columns[] = { GROWTH_COLUMNS(ANSWER_EVERYWHERE) };
+static const struct answer_column growth_columns[] = { RATE_COLUMNS(ANSWER_DATA) };
+static const struct answer_column mixed_columns[] = { RATE_COLUMNS(ANSWER_EVERYWHERE) };
+static const struct answer_column growth_columns_of_short[] = { GROWN_COLUMNS(ANSWER_DATA) };
+static const struct answer_column mixed_columns_of_short[] = { GROWN_COLUMNS(ANSWER_EVERYWHERE) };
 
 static const struct answer_column churn_columns[] = {
 	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
@@ -202,19 +211,25 @@ static void write_largest(struct report *r, struct groups *groups, const char *k
 
 static void write_growers(struct report *r, const struct grower *growers, uint32_t n)
 {
+	const bool is_long = trends_can_project(r);
 	bool mixed = false;
 	if (n == 0)
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		mixed |= growers[i].mixed;
-	answer_table(r->answer, "growth", "What grows", mixed ? mixed_columns : growth_columns,
+	const struct answer_column *const shorts = mixed ? mixed_columns_of_short : growth_columns_of_short;
+	const struct answer_column *const longs = mixed ? mixed_columns : growth_columns;
+	answer_table(r->answer, "growth", "What grows", is_long ? longs : shorts,
 		     sizeof(growth_columns) / sizeof(*growth_columns));
 	for (uint32_t i = 0; i < n; i++) {
-		answer_number(r->answer, growers[i].judgement.bytes);
-		answer_number(r->answer, (uint64_t)(growers[i].judgement.slope * 60));
-		answer_number(r->answer, growers[i].judgement.since_ns);
+		const struct judgement *j = &growers[i].judgement;
+		const uint64_t rate = (uint64_t)(j->slope * 60), grown = trends_grown(r, j);
+		answer_number(r->answer, j->bytes);
+		answer_number(r->answer, is_long ? rate : grown);
+		answer_number(r->answer, j->since_ns);
 		report_name_group(r, &growers[i].group, BY_SITE);
 		answer_text(r->answer, growers[i].mixed ? "mixed" : verdict_names[VERDICT_GROWING]);
+		answer_number(r->answer, is_long ? grown : rate);
 	}
 }
 
@@ -230,22 +245,35 @@ static const char *function_of(char name[SENTENCE_NAME_SIZE], struct report *r, 
 		       : "one site";
 }
 
+/* By how much: a minute's rate, or of a short run what was seen. */
+static char *describe_growth(const struct report *r, const struct judgement *j)
+{
+	char *text, bytes[FIGURE_SIZE], time[FIGURE_SIZE];
+	const bool rate = trends_can_project(r);
+	const uint64_t size = rate ? (uint64_t)(j->slope * 60) : trends_grown(r, j);
+	const uint64_t when = rate ? j->since_ns : r->end_ns - j->since_ns;
+	return asprintf(&text, "%s by %s %s %s", rate ? "grows" : "grew",
+			figure_bytes(bytes, size, r->query->si), rate ? "a minute since" : "in",
+			figure_time(time, when)) < 0
+		       ? NULL
+		       : text;
+}
+
 /* With the caller of a site of which only a part grows. */
 static void note_growth(struct report *r, const struct grower *growers, uint32_t n, uint64_t peak)
 {
-	char bytes[FIGURE_SIZE], since[FIGURE_SIZE], name[SENTENCE_NAME_SIZE], by[SENTENCE_NAME_SIZE];
-	if (n == 0 || growers[0].judgement.slope * (double)(r->end_ns - growers[0].judgement.since_ns) / 1e9 <
-			      WORTH_A_SENTENCE * (double)peak)
+	char name[SENTENCE_NAME_SIZE], by[SENTENCE_NAME_SIZE];
+	if (n == 0 || (double)trends_grown(r, &growers[0].judgement) < WORTH_A_SENTENCE * (double)peak)
 		return;
+	char *growth = describe_growth(r, &growers[0].judgement);
 	const uint32_t caller = growers[0].mixed ? sites_caller(r->sites, growers[0].group.stack) : MST_NONE;
-	answer_note(r->answer, "%s%s%s%s%s grows by %s a minute since %s.",
-		    growers[0].mixed ? "A part of " : "", function_of(name, r, &growers[0].group),
-		    caller != MST_NONE ? ", called by " : "",
+	answer_note(r->answer, "%s%s%s%s%s %s.", growers[0].mixed ? "A part of " : "",
+		    function_of(name, r, &growers[0].group), caller != MST_NONE ? ", called by " : "",
 		    caller != MST_NONE ? short_name_in_sentence(by, call_sites_at(r->calls, caller)->function)
 				       : "",
-		    caller != MST_NONE ? "," : "",
-		    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), r->query->si),
-		    figure_time(since, growers[0].judgement.since_ns));
+		    caller != MST_NONE ? "," : "", growth ? growth : "");
+	r->no_memory |= !growth;
+	free(growth);
 }
 
 static void note_concentration(struct report *r, struct groups *groups, uint64_t peak)
@@ -259,6 +287,13 @@ static void note_concentration(struct report *r, struct groups *groups, uint64_t
 		answer_note(r->answer, "%s of the peak is one site, %s.",
 			    figure_share(share, report_share(groups->items[0].then_bytes, peak)),
 			    function_of(name, r, &groups->items[0]));
+}
+
+static void note_executed(struct report *r)
+{
+	if (r->ended && r->end.reason == MST_END_EXEC)
+		answer_note(r->answer, "The program that it executed is not in this trace: msrec "
+				       "--trace-children=yes records it, too.");
 }
 
 static void note_next(struct report *r)
@@ -294,6 +329,7 @@ static void write_overview(struct report *r)
 		write_largest(r, &groups, "churn_sites", "What churns", ORDER_CALLS, totals.calls);
 		note_concentration(r, &groups, totals.then_bytes);
 	}
+	note_executed(r);
 	note_next(r);
 	groups_finish(&groups);
 }

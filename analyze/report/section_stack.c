@@ -77,16 +77,20 @@ static void write_trend(struct report *r, const struct group *g, const uint32_t 
 	answer_fact_text(r->answer, "verdict", "verdict", verdict_names[judgement.verdict]);
 	if (judgement.verdict == VERDICT_GROWING) {
 		answer_fact(r->answer, "since_ns", "since", ANSWER_NS, judgement.since_ns);
-		answer_fact(r->answer, "bytes_per_minute", "a minute", ANSWER_BYTES,
-			    (uint64_t)(judgement.slope * 60));
+		answer_fact(r->answer, "bytes_per_minute", trends_can_project(r) ? "a minute" : NULL,
+			    ANSWER_BYTES, (uint64_t)(judgement.slope * 60));
+		answer_fact(r->answer, "grown_bytes", trends_can_project(r) ? NULL : "grew by", ANSWER_BYTES,
+			    trends_grown(r, &judgement));
 	}
 }
 
 static void write_life(struct report *r, const uint32_t *group_of, uint32_t n_stacks)
 {
 	struct group_lives lives = { 0 };
-	if (!report_knows_lives(r))
+	if (!report_knows_lives(r)) {
+		report_note_wanted_lives(r, "Lifetimes are", "--stack=ID");
 		return;
+	}
 	if (group_lives_add_up(&lives, r, group_of, n_stacks, 1)) {
 		const struct group_life *life = lives.items;
 		answer_fact(r->answer, "freed", "freed", ANSWER_COUNT, life->freed);

@@ -6,6 +6,8 @@
 #include "figures.h"
 #include "report.h"
 
+#define PROJECTABLE_NS UINT64_C(10000000000)
+
 void trends_finish(struct trends *t)
 {
 	free(t->series);
@@ -61,6 +63,17 @@ bool trends_judge_series(const struct report *r, const struct group *group, cons
 {
 	const struct trend trend = trend_of(r, group, series);
 	return verdict_judge(&trend, judgement);
+}
+
+bool trends_can_project(const struct report *r)
+{
+	return r->end_ns - r->begin_ns >= PROJECTABLE_NS;
+}
+
+uint64_t trends_grown(const struct report *r, const struct judgement *j)
+{
+	const uint64_t ns = r->end_ns > j->since_ns ? r->end_ns - j->since_ns : 0;
+	return (uint64_t)(j->slope * (double)ns / 1e9);
 }
 
 void trends_note_length(struct report *r)

@@ -35,6 +35,15 @@ bool trends_judge(const struct trends *trends, const struct report *report, uint
 bool trends_judge_series(const struct report *report, const struct group *group, const int64_t *series,
 			 struct judgement *judgement);
 
+/*
+ * Whether the run is long enough to say what growth would come to in a minute or a day: 10 s. Of a shorter one only what
+ * was seen is said: trends_grown().
+ */
+bool trends_can_project(const struct report *report);
+
+/* By how many bytes what grows has grown: its slope, from the moment since which it does until the end of the run. */
+uint64_t trends_grown(const struct report *report, const struct judgement *judgement);
+
 /* A note on why nothing is judged, if the run was too short for that. */
 void trends_note_length(struct report *report);
 

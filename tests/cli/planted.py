@@ -71,7 +71,7 @@ class Tests:
     def grows(self, fault, section=None):
         """Also in what the overview says."""
         section = section or self.sections[fault]["overview"]
-        said = [note for note in section["notes"] if "grows" in note]
+        said = [note for note in section["notes"] if " grew by " in note]
         rows = section.get("growth", [])
         assert bool(said) == bool(rows), section
         return [row["function"] for row in rows]
@@ -89,7 +89,9 @@ class Tests:
         assert true / 1.5 < row["bytes_per_minute"] < true * 1.5, row
         assert self.sections["leak"]["leaks"]["leaks"][0] == row, "it stands at the top"
         assert row["blocks"] >= 100 and row["since_ns"] < SECOND, row
-        assert "leak(int) grows" in "\n".join(self.sections["leak"]["overview"]["notes"])
+        assert row["bytes_per_day"] is None, "a day of 2.4 seconds"
+        assert 200 * 100 / 1.5 < row["grown_bytes"] < 200 * 100 * 1.5, row
+        assert "leak(int) grew by" in "\n".join(self.sections["leak"]["overview"]["notes"])
 
     def test_leak_beside_a_cache(self):
         """The site does not grow, one of its stacks does: that one is what the overview is about."""
@@ -102,7 +104,7 @@ class Tests:
         assert all(row[key] == leak[key] for key in ("bytes", "bytes_per_minute", "since_ns")), (row, leak)
         assert row["bytes"] == 250 * 100, row
         said = "\n".join(overview["notes"])
-        assert "A part of keep(unsigned long), called by forget(), grows by" in said, said
+        assert "A part of keep(unsigned long), called by forget(), grew by" in said, said
         assert self.sections["leak"]["overview"]["growth"][0]["verdict"] == "growing"
 
     def test_verdicts(self):

@@ -271,6 +271,22 @@ class Tests:
             file.write(data)
         return copy
 
+    def test_executed(self):
+        """A trace that ends where its program executed another one says how that is recorded."""
+        said = [self.ask(self.record(name, *words)) for name, words in (("left", ("sh", "-c", "exec true")),
+                                                                      ("stayed", ("sh", "-c", "true; :")))]
+        assert ["--trace-children=yes" in text for text in said] == [True, False], said
+
+    def test_large_trace(self):
+        """What isn't read of large traces is said, with the command that reads it."""
+        large = self.scripted("stack 0 0x1000\nalloc 1 malloc 0 8\n" + "alloc 0 malloc 0 8\nfree 0\n" * 2000001)
+        said = self.ask("leaks", large)
+        assert "They are read with churn: msreport leaks churn " in " ".join(said.split()), said
+        assert all("4 million events" in self.ask(section, large) for section in ("functions", "lines", "libraries"))
+        assert [self.answer(*sections, large)["leaks"]["leaks"][0]["oldest_ns"] is None
+                for sections in (("leaks",), ("leaks", "churn"))] == [True, False]
+        assert "4 million" not in self.ask("leaks", self.python)
+
     def test_temporary_share(self):
         """The overview counts what churn counts, with and without the counts of chunks, and filtered; what came before
         a cut trace's beginning isn't temporary."""

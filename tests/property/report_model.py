@@ -655,8 +655,9 @@ def compare_sites(section, model, paths):
 def compare_what_grows(section, model, timeline, paths):
     """The first screen has the three that grow fastest. Of those as fast as the third, any."""
     growing = sorted(what_grows(timeline, model, paths), key=lambda row: -row[2][0]) if model.calls else []
-    rows = [(site, size, *growth_figures(timeline, growth)[:2], verdict) for site, size, growth, verdict in growing]
-    got = values(section.get('growth', []), 'function', 'bytes', 'since_ns', 'bytes_per_minute', 'verdict')
+    rows = [(site, size, *growth_figures(timeline, growth)[:3], verdict) for site, size, growth, verdict in growing]
+    got = values(section.get('growth', []), 'function', 'bytes', 'since_ns', 'bytes_per_minute', 'grown_bytes',
+                 'verdict')
     same('number that grow', len(got), min(len(rows), 3))
     least = growing[2][2][0] * (1 + 1e-9) if len(rows) > 3 else 0
     clear = [row for row, (_, _, growth, _) in zip(rows, growing) if growth[0] > least]
@@ -704,11 +705,14 @@ def compare_groups(bench, model, paths, words):
 
 
 def growth_figures(timeline, growth):
-    """Since when, bytes a minute and a day."""
+    """Since when, bytes a minute, bytes since then, and bytes a day, of which a run below 10 s says nothing."""
     if not growth:
-        return None, None, None
+        return None, None, None, None
     second = growth[0] * SECOND / timeline.span
-    return timeline.begin + (growth[1] + 1) * timeline.span, int(second * 60), int(second * 86400)
+    since = timeline.begin + (growth[1] + 1) * timeline.span
+    grown = int(second * max(timeline.end - since, 0) / 1e9)
+    day = int(second * 86400) if timeline.end - timeline.begin >= 10 * SECOND else None
+    return since, int(second * 60), grown, day
 
 
 def compare_leaks(section, model, timeline):
@@ -722,16 +726,16 @@ def compare_leaks(section, model, timeline):
         rows.append((size, blocks, share(size, model.total), oldest, youngest, verdict,
                      *growth_figures(timeline, growth)))
     same_rows('leaks', values(section['leaks'], 'bytes', 'blocks', 'share', 'oldest_ns', 'youngest_ns', 'verdict',
-                              'since_ns', 'bytes_per_minute', 'bytes_per_day'), rows)
+                              'since_ns', 'bytes_per_minute', 'grown_bytes', 'bytes_per_day'), rows)
     freed = []
     for stack in model.allocated.keys() - {block.stack for block in model.live.values()}:
         (verdict, growth), level = judge(timeline, stack, model.allocated[stack], 0), 0
         if verdict in ('growing', 'until exit'):
             level = timeline.series[stack][clean_up(timeline.levels) - 1]
         if level:
-            freed.append((level, verdict, *growth_figures(timeline, growth)[:2]))
-    same_rows('until exit', values(section.get('until_exit', []), 'bytes', 'verdict', 'since_ns', 'bytes_per_minute'),
-              freed)
+            freed.append((level, verdict, *growth_figures(timeline, growth)[:3]))
+    same_rows('until exit', values(section.get('until_exit', []), 'bytes', 'verdict', 'since_ns', 'bytes_per_minute',
+                                   'grown_bytes'), freed)
 
 
 def life_figures(lives):

@@ -107,13 +107,9 @@ export const leaks = answerView({
 			cell: (row) => (row.nodes.length ? callersText(model, siteOf(model, row.nodes[0])) : ""),
 		},
 		figure("blocks", "Blocks", count, (row) => row.blocks),
-		figure(
-			"rate",
-			"A minute",
-			(value) => `${bytes(value)}`,
-			(row) => row.bytes_per_minute,
-			{ hint: "slope of what grows" },
-		),
+		...((model.meta.report.sections.overview?.duration_ns ?? 0) < 10e9
+			? [figure("rate", "Grew by", bytes, (row) => row.grown_bytes, { hint: "slope of what grows, since then" })]
+			: [figure("rate", "A minute", bytes, (row) => row.bytes_per_minute, { hint: "slope of what grows" })]),
 		figure("since", "Since", nanoseconds, (row) => row.since_ns, { hint: "last moment of the lowest level" }),
 		figure("oldest", "Oldest", nanoseconds, (row) => row.oldest_ns, { hint: "age of the oldest block" }),
 		figure("youngest", "Youngest", nanoseconds, (row) => row.youngest_ns, {

@@ -187,7 +187,7 @@ function outstanding(model, all, link) {
 		sentences.push(h("li", { class: warn ? "warn" : null }, h("span", {}, ...parts)));
 	const code = (name) => h("code", {}, show(name, 80));
 	for (const note of o.notes ?? [])
-		if (!/^next:|one site|grows? by|^\d+ % of the peak/.test(note))
+		if (!/^next:|one site|grows? by|grew by|^\d+ % of the peak/.test(note))
 			say(/lost|cut|partial|estimate|sample|killed/i.test(note), note);
 	const [top] = o.peak_sites ?? [];
 	if (top)
@@ -211,8 +211,9 @@ function outstanding(model, all, link) {
 				growing.length === 1 ? "One stack grows" : `${count(growing.length)} stacks grow`,
 			),
 			growing.length === 1 ? " by " : ", the fastest by ",
-			bytes(fastest.bytes_per_minute ?? 0),
-			" a minute: ",
+			...(fastest.bytes_per_day === null
+				? [bytes(fastest.grown_bytes ?? 0), " since ", nanoseconds(fastest.since_ns), ": "]
+				: [bytes(fastest.bytes_per_minute ?? 0), " a minute: "]),
 			code(fastest.function),
 			".",
 		);
