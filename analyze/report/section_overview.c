@@ -24,19 +24,41 @@ static const char *plural(uint64_t n)
 
 /* ---- The command ---- */
 
-/* The title: as much of the command as fits, how it ran, when. */
-static void write_title(struct report *r, const char *command, const char *run, const char *date)
+/* Puts one blank for blanks and what would be escaped, as the line ends of a script after -c. */
+static void make_one_line(char *text)
+{
+	char *to = text;
+	for (const char *from = text; *from; from++) {
+		const bool blank = (unsigned char)*from <= ' ' || *from == 0x7f;
+		if (!blank)
+			*to++ = *from;
+		else if (to != text && to[-1] != ' ')
+			*to++ = ' ';
+	}
+	*to = '\0';
+}
+
+/* The title: as much of the command as fits, how it ran, when. Consumes `command`; NULL: no memory. */
+static void write_title(struct report *r, char *command, const char *run, const char *date)
 {
 	char *title;
-	const int rest = (int)(strlen(run) + strlen(date)) + 4;
-	const int room = rest < WIDTH ? WIDTH - rest : 1, n = (int)strlen(command);
-	if (asprintf(&title, "%.*s%s   %s%s", n > room ? room - 3 : room, command, n > room ? "..." : "", run,
-		     date) < 0) {
+	if (!command) {
 		r->no_memory = true;
 		return;
 	}
-	answer_screen(r->answer, title, LINES);
-	free(title);
+	make_one_line(command);
+	const int rest = (int)(strlen(run) + strlen(date)) + 4;
+	const int room = rest < WIDTH - 3 ? WIDTH - rest : 3, n = (int)strlen(command);
+	int shown = n > room ? room - 3 : n;
+	while (shown < n && shown > 0 && ((unsigned char)command[shown] & 0xc0) == 0x80)
+		shown--; /* no part of a character */
+	if (asprintf(&title, "%.*s%s   %s%s", shown, command, shown < n ? "..." : "", run, date) >= 0) {
+		answer_screen(r->answer, title, LINES);
+		free(title);
+	} else {
+		r->no_memory = true;
+	}
+	free(command);
 }
 
 static void write_command(struct report *r)
@@ -54,7 +76,7 @@ static void write_command(struct report *r)
 		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M", &tm);
 	snprintf(run, sizeof(run), "%s, %s, %" PRIu32 " thread%s", figure_time(text, duration),
 		 report_describe_end(r, end), threads, plural(threads));
-	write_title(r, command ? command : "", run, date);
+	write_title(r, command ? strdup(command) : NULL, run, date);
 	answer_fact_text(r->answer, "command", NULL, command ? command : "");
 	answer_fact(r->answer, "duration_ns", NULL, ANSWER_NS, duration);
 	answer_fact_text(r->answer, "end", NULL, end);

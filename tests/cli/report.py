@@ -271,6 +271,14 @@ class Tests:
             file.write(data)
         return copy
 
+    def test_title(self):
+        """A command of several lines, or of more than the screen has, is one line that fits; no character is cut."""
+        for script in ("one\n\t: two\n: " * 9, "'" + "\u00e9" * 200 + "'", "'" + "a\u00e9" * 100 + "'"):
+            trace = self.record("title", "--", "sh", "-c", ": " + script)
+            title = self.ask(trace, encoding="utf-8", env={**os.environ, "LC_ALL": "C.UTF-8"}).splitlines()[0]
+            assert len(title) <= 80 and "\\x" not in title and "\ufffd" not in title, title
+            assert title.startswith("sh -c : ") and "...   " in title and "exit 0" in title, title
+
     def test_executed(self):
         """A trace that ends where its program executed another one says how that is recorded."""
         said = [self.ask(self.record(name, *words)) for name, words in (("left", ("sh", "-c", "exec true")),
