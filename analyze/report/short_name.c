@@ -51,13 +51,30 @@ static void drop_trait(char *text)
 	}
 }
 
+/* The parameters' parenthesis, not that of a scope, a lambda or operator(). NULL: there is none. */
+static char *find_parameters(char *text)
+{
+	static const char anonymous[] = "(anonymous namespace)", call[] = "operator()";
+	int depth = 0;
+	for (char *c = text; *c; c++) {
+		if (strncmp(c, call, sizeof(call) - 1) == 0)
+			c += sizeof(call) - 2;
+		else if (strncmp(c, anonymous, sizeof(anonymous) - 1) == 0)
+			c += sizeof(anonymous) - 2;
+		else if (*c == '(' && depth == 0)
+			return c;
+		depth += (*c == '{') - (*c == '}');
+	}
+	return NULL;
+}
+
 char *short_name(char *text, unsigned most, const char *ellipsis)
 {
 	if (width_of(text) > most)
 		drop_trait(text);
 	while (width_of(text) > most && shorten_template(text, ellipsis)) {
 	}
-	char *parenthesis = width_of(text) > most ? strchr(text, '(') : NULL;
+	char *parenthesis = width_of(text) > most ? find_parameters(text) : NULL;
 	if (parenthesis && parenthesis != text)
 		*parenthesis = '\0';
 	return width_cut_right(text, most, ellipsis);
