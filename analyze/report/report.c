@@ -244,6 +244,10 @@ void report_name_call(struct report *report, uint32_t call, uint32_t module, enu
 
 void report_note_lives(struct report *report)
 {
+	if (report->lives && mst_reader_info(report->reader)->sample_bytes)
+		answer_note(report->answer,
+			    "What is said of single blocks and of threads counts the recorded blocks: "
+			    "it is no estimate of all.");
 	if (!report_knows_lives(report))
 		answer_note(report->answer,
 			    "Which block each free gives back is not recorded (msrec --identity=yes), so "

@@ -165,7 +165,7 @@ static inline bool report_knows_lives(const struct report *report)
 	return report->lives && !lives_lack_identity(report->lives);
 }
 
-/* A note that they aren't, if so. */
+/* A note that they aren't, or are known of a sample only, if so. */
 void report_note_lives(struct report *report);
 
 /* The same of a section that wants them: `what` is left out. `words` ask for the section. */

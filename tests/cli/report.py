@@ -279,6 +279,16 @@ class Tests:
             assert len(title) <= 80 and "\\x" not in title and "\ufffd" not in title, title
             assert title.startswith("sh -c : ") and "...   " in title and "exit 0" in title, title
 
+    def test_sample(self):
+        """Which figures of a sampled trace are no estimates is said where they stand."""
+        text = "stack 0 0x1000\nalloc 0 malloc 0 100000\nalloc 1 malloc 0 8\nfree 1\nend 5000000000\n"
+        for words, expected in (("sampled 65536\n", True), ("", False)):
+            trace = self.scripted(words + text)
+            for section in ("threads", "churn", "sizes", "leaks"):
+                said = " ".join(self.ask(section, trace).split())
+                assert ("counts the recorded blocks: it is no estimate" in said) == expected, (section, said)
+            assert ("Estimates: the trace is a sample" in self.ask("peak", trace)) == expected
+
     def test_executed(self):
         """A trace that ends where its program executed another one says how that is recorded."""
         said = [self.ask(self.record(name, *words)) for name, words in (("left", ("sh", "-c", "exec true")),
