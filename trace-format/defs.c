@@ -66,6 +66,7 @@ int defs_init(struct defs *defs)
 	    (err = table_add(&defs->kinds, sizeof(unknown), MST_MAX_KINDS, &unknown, &id)))
 		return err;
 	hash_index_add(&defs->kind_index, kind_hash(&unknown), id);
+	defs->stacks_with_kinds = unknown.stack + 1;
 	/* The root and the unknown kind are in every trace without being written. */
 	defs->stacks.written = defs->kinds.written = 1;
 	return 0;
@@ -140,7 +141,7 @@ int defs_copy(struct defs *to, const struct defs *from)
 {
 	int err;
 
-	*to = (struct defs){ 0 };
+	*to = (struct defs){ .stacks_with_kinds = from->stacks_with_kinds };
 	if ((err = table_copy(&to->frames, &from->frames, sizeof(struct mst_frame))) ||
 	    (err = table_copy(&to->stacks, &from->stacks, sizeof(struct mst_stack))) ||
 	    (err = table_copy(&to->depths, &from->depths, sizeof(uint16_t))) ||
@@ -213,8 +214,9 @@ int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id)
 
 	if (!hash_index_reserve(&defs->stack_index))
 		return MST_ERR_NOMEM;
+	/* The newest stack has no children: new stacks come as runs from the outside inwards, and miss the caches. */
 	for (uint32_t i = hash_index_first(&defs->stack_index, hash);
-	     hash_index_next(&defs->stack_index, hash, &i, id);) {
+	     stack->parent != defs->stacks.n - 1 && hash_index_next(&defs->stack_index, hash, &i, id);) {
 		if (stacks[*id].parent == stack->parent && stacks[*id].frame == stack->frame)
 			return 0;
 	}
@@ -247,8 +249,9 @@ int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id)
 
 	if (!hash_index_reserve(&defs->kind_index))
 		return MST_ERR_NOMEM;
+	/* A new stack's first kind is new, too. */
 	for (uint32_t i = hash_index_first(&defs->kind_index, hash);
-	     hash_index_next(&defs->kind_index, hash, &i, id);) {
+	     kind->stack < defs->stacks_with_kinds && hash_index_next(&defs->kind_index, hash, &i, id);) {
 		if (same_kind(&kinds[*id], kind))
 			return 0;
 	}
@@ -257,9 +260,12 @@ int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id)
 	    (kind->flags & MST_KIND_USABLE ? kind->usable < kind->size : kind->usable != 0))
 		return MST_ERR_ARGUMENT;
 	err = table_add(&defs->kinds, sizeof(*kind), MST_MAX_KINDS, kind, id);
-	if (!err)
-		hash_index_add(&defs->kind_index, hash, *id);
-	return err;
+	if (err)
+		return err;
+	hash_index_add(&defs->kind_index, hash, *id);
+	if (kind->stack >= defs->stacks_with_kinds)
+		defs->stacks_with_kinds = kind->stack + 1;
+	return 0;
 }
 
 static bool same_module(const struct mst_module *a, const struct mst_module *b)

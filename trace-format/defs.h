@@ -26,6 +26,7 @@ struct defs {
 	struct table thread_names; /* struct mst_thread_name, name owned */
 	struct table marks;        /* struct mst_mark, name owned */
 	struct hash_index frame_index, stack_index, kind_index;
+	uint32_t stacks_with_kinds; /* stacks from this on have no kind */
 };
 
 /* 0 or a negative enum mst_error; also then the caller finishes. */
