@@ -32,7 +32,7 @@ static void forget(struct consumer_node *nodes, uint32_t n)
 		nodes[i] = (struct consumer_node){ .stack = MST_NONE };
 }
 
-bool consumer_reserve(struct consumer *consumer, uint16_t node)
+bool consumer_reserve(struct consumer *consumer, uint32_t node)
 {
 	const uint32_t before = consumer->n_nodes;
 

@@ -16,8 +16,8 @@
 /* An event as it was in the ring. */
 struct consumer_event {
 	uint8_t op, flags, align_log2;
-	uint16_t node;               /* of the stack */
-	uint16_t parent;             /* of SHM_OP_NODE */
+	uint32_t node;               /* of the stack */
+	uint32_t parent;             /* of SHM_OP_NODE */
 	uint64_t stamp;              /* of the last event that had one */
 	uint64_t address, size, old; /* size is a marker's value; address is the pc of SHM_OP_NODE */
 	uint64_t usable;             /* with SHM_USABLE */
@@ -30,7 +30,7 @@ struct consumer_event {
 struct consumer_node {
 	uint32_t frame;  /* in the trace; MST_NONE: left out of stacks */
 	uint32_t stack;  /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet needed */
-	uint16_t parent; /* 0: none */
+	uint32_t parent; /* 0: none */
 	uint16_t depth;  /* frames, at most CONSUMER_DEPTH_MOST; 0: the node was never defined */
 	bool cut;        /* outermost, but not of the whole stack */
 };
@@ -135,7 +135,7 @@ void consumer_release(struct consumer *consumer);
 bool consumer_done(const struct consumer *consumer);
 
 /* Makes room for a node. False: no memory. */
-bool consumer_reserve(struct consumer *consumer, uint16_t node);
+bool consumer_reserve(struct consumer *consumer, uint32_t node);
 
 /* Forgets all nodes: the ring is another thread's now. */
 void consumer_forget(struct consumer *consumer);

@@ -29,7 +29,7 @@ static int cut_stack(const struct tracee *t, uint32_t *stack)
 }
 
 /* The trace's stack of a node that may have more frames than are wanted: the innermost ones. */
-static int deep_stack(struct tracee *t, struct consumer *consumer, uint16_t number, uint32_t *stack)
+static int deep_stack(struct tracee *t, struct consumer *consumer, uint32_t number, uint32_t *stack)
 {
 	uint32_t frames[SHM_DEPTH_MAX];
 	uint32_t n = 0, s = MST_ROOT_STACK;
@@ -55,7 +55,7 @@ static int deep_stack(struct tracee *t, struct consumer *consumer, uint16_t numb
 }
 
 /* The trace's id of a node's stack. */
-static inline int stack_at(struct tracee *t, struct consumer *consumer, uint16_t number, uint32_t *stack)
+static inline int stack_at(struct tracee *t, struct consumer *consumer, uint32_t number, uint32_t *stack)
 {
 	struct consumer_node *node = &consumer->nodes[number];
 
@@ -77,16 +77,22 @@ static int define_node(struct tracee *t, struct consumer *consumer, const struct
 	uint32_t stack = MST_ROOT_STACK;
 	int err;
 
+	const uint32_t above = e->parent != SHM_CUT ? e->parent : 0;
+
 	/* A parent's number is lower than its node's, so parent chains are finite. */
-	if (e->parent >= e->node)
+	if (above >= e->node || e->node >= SHM_NODES)
 		return MST_ERR_ARGUMENT;
 	if (!consumer_reserve(consumer, e->node))
 		return MST_ERR_NOMEM;
 	node = &consumer->nodes[e->node];
-	if (e->parent)
-		parent = &consumer->nodes[e->parent];
-	*node = (struct consumer_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
-	node->cut = !parent && e->size & SHM_NODE_CUT;
+	if (above)
+		parent = &consumer->nodes[above];
+	*node = (struct consumer_node){
+		.parent = above,
+		.stack = MST_NONE,
+		.depth = 1,
+		.cut = e->parent == SHM_CUT,
+	};
 	if (parent && !parent->depth)
 		return MST_ERR_ARGUMENT;
 	if (parent)
@@ -96,12 +102,12 @@ static int define_node(struct tracee *t, struct consumer *consumer, const struct
 	if (node->frame == MST_NONE) {
 		/* One of msrec's wrappers, between the program and libc, is left out of stacks. */
 		node->depth = parent ? parent->depth : 1;
-		return parent ? stack_at(t, consumer, e->parent, &node->stack) : 0;
+		return parent ? stack_at(t, consumer, above, &node->stack) : 0;
 	}
 	if (node->depth > t->depth)
 		return 0;
 	if (parent)
-		err = stack_at(t, consumer, e->parent, &stack);
+		err = stack_at(t, consumer, above, &stack);
 	else if (node->cut)
 		err = cut_stack(t, &stack);
 	if (err)

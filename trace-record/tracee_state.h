@@ -16,7 +16,7 @@
 #include "timed_marks.h"
 #include "tracee.h"
 
-#define KIND_CACHE_BITS 13
+#define KIND_CACHE_BITS 15
 
 #define FREED_BLOCKS 4096u
 

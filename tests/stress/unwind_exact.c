@@ -52,7 +52,7 @@ struct mirrored {
 struct observer {
 	struct unwind_stack *stack;
 	struct reference reference;
-	struct mirrored mirror[UNWIND_CAPACITY_MAX];
+	struct mirrored mirror[UNWIND_CAPACITY_MAX * UNWIND_CONTEXTS_PER_NODE];
 	uintptr_t frames[FRAMES_MAX]; /* the last capture, innermost first */
 	unsigned depth;
 	volatile sig_atomic_t busy;
@@ -116,16 +116,21 @@ static void report(const struct observer *o, unsigned expected, unsigned first, 
 			i < expected ? o->reference.pc[first + i] : 0);
 }
 
-/* Mirrors the new nodes, and lists the frames of the captured node. */
+/* Mirrors the new contexts, as msrec does, and lists the frames of the captured node. */
 static void follow(struct observer *o, uint32_t node)
 {
 	struct unwind_stack *stack = o->stack;
 
-	for (; stack->emitted < stack->n_nodes; stack->emitted++)
-		o->mirror[stack->emitted] = (struct mirrored){ unwind_node_pc(&stack->nodes[stack->emitted]),
-							       stack->nodes[stack->emitted].parent };
-	for (o->depth = 0; node && o->depth < capacity / 4; node = o->mirror[node].parent)
-		o->frames[o->depth++] = o->mirror[node].pc;
+	uint32_t context = unwind_context(stack, node);
+
+	for (; stack->emitted < stack->n_contexts; stack->emitted++) {
+		const struct unwind_context *new = &stack->contexts[stack->emitted];
+
+		o->mirror[stack->emitted] = (struct mirrored){ unwind_frame_pc(new->pc),
+							       new->parent == UNWIND_CUT ? 0 : new->parent };
+	}
+	for (o->depth = 0; context && o->depth < capacity / 4; context = o->mirror[context].parent)
+		o->frames[o->depth++] = o->mirror[context].pc;
 }
 
 static void compare(struct observer *o, const struct unwind_regs *regs)

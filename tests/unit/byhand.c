@@ -61,9 +61,9 @@ void byhand_write(uint32_t process, uint32_t thread, const uint64_t *words, uint
 	atomic_store(&ring->head, head + n * sizeof(*words));
 }
 
-void byhand_node(uint32_t process, uint32_t thread, uint16_t node, uint16_t parent, uint64_t pc)
+void byhand_node(uint32_t process, uint32_t thread, uint32_t node, uint32_t parent, uint64_t pc)
 {
-	const uint64_t value = node | (uint64_t)parent << 16;
+	const uint64_t value = shm_call_value(node, parent);
 
 	byhand_write(process, thread,
 		     (uint64_t[]){ shm_head(SHM_OP_NODE, SHM_STAMPED, value), byhand_stamp(), pc }, 3);

@@ -25,7 +25,7 @@ uint64_t byhand_stamp(void);
 void byhand_write(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n);
 
 /* A node of the thread's stacks. */
-void byhand_node(uint32_t process, uint32_t thread, uint16_t node, uint16_t parent, uint64_t pc);
+void byhand_node(uint32_t process, uint32_t thread, uint32_t node, uint32_t parent, uint64_t pc);
 
 /* An empty file, and a trace on one. */
 int byhand_file(void);

@@ -45,8 +45,8 @@ static int end_case(void **state)
 static void write_malloc(uint16_t node)
 {
 	byhand_write(0, 0,
-		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, node | 16u << 16), byhand_stamp(),
-				   0x2000 },
+		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, shm_call_value(node, 16)),
+				   byhand_stamp(), 0x2000 },
 		     3);
 }
 
@@ -148,15 +148,32 @@ static void test_nodes_without_callers(void **state)
 	drain(4);
 }
 
+/* Numbers have room for more nodes than there may be; SHM_CUT is no node. */
+static void test_nodes_out_of_range(void **state)
+{
+	const struct mst_stack *stacks;
+	uint32_t n;
+
+	(void)state;
+	byhand_node(0, 0, SHM_NODES, 0, PROGRAM_PC);
+	byhand_node(0, 0, SHM_CUT, 0, PROGRAM_PC);
+	byhand_node(0, 0, 1, SHM_NODES, PROGRAM_PC);
+	byhand_node(0, 0, 1, SHM_CUT, PROGRAM_PC);
+	byhand_node(0, 0, SHM_NODES - 1, 1, PROGRAM_PC);
+	drain(3);
+	/* Beside the root: the cut callers, node 1, and its child. */
+	stacks = mst_writer_stacks(tracee_writer(tracee), &n);
+	assert_int_equal(n, 4);
+	assert_int_equal(stacks[3].parent, 2);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(test_##name, begin_case, end_case)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(table_says_it_is_larger),
-		CASE(path_is_not_in_the_text),
-		CASE(nodes_in_a_circle),
-		CASE(nodes_without_callers),
+		CASE(table_says_it_is_larger), CASE(path_is_not_in_the_text), CASE(nodes_in_a_circle),
+		CASE(nodes_without_callers),   CASE(nodes_out_of_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

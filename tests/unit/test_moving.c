@@ -60,8 +60,8 @@ static void write_value(uint32_t process, uint32_t thread, uint8_t op, uint64_t 
 static void write_malloc(uint32_t thread, uint64_t address, uint64_t size)
 {
 	byhand_write(0, thread,
-		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | size << 16), byhand_stamp(),
-				   address },
+		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, shm_call_value(NODE, size)),
+				   byhand_stamp(), address },
 		     3);
 }
 
@@ -71,8 +71,10 @@ static void write_realloc(uint32_t thread, uint64_t old, uint64_t address, uint6
 	const uint8_t op = address == old ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
 	const uint8_t flags = SHM_STAMPED | (address ? 0 : SHM_FAILED);
 
-	byhand_write(0, thread,
-		     (uint64_t[]){ shm_head(op, flags, NODE | size << 16), byhand_stamp(), address, old }, 4);
+	byhand_write(
+		0, thread,
+		(uint64_t[]){ shm_head(op, flags, shm_call_value(NODE, size)), byhand_stamp(), address, old },
+		4);
 }
 
 /* ---- traces ---- */
@@ -269,7 +271,8 @@ static void test_a_fork_meanwhile(void **state)
 	segment = byhand_segment(1);
 	segment->parent_fork = 1;
 	byhand_write(1, 0,
-		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | 30 << 16), byhand_stamp(), P },
+		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, shm_call_value(NODE, 30)),
+				   byhand_stamp(), P },
 		     3);
 	write_value(1, 0, SHM_OP_FREE, P);
 	child = tracee_create_child(segment, parent);

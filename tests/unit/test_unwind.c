@@ -464,20 +464,55 @@ static void test_capture(void)
 		CHECK(depth_of(again) == depth_of(node) - 3 + i % 3);
 	}
 	CHECK(stack->n_nodes <= made + 6);
-	/* The wanted frames are there at any depth of the stack; numbers begin anew when there is no room. */
-	stack->emitted = stack->n_nodes;
+	/* The wanted frames are there at any depth of the stack; nodes begin anew when there is no room. */
+	stack->emitted = stack->n_contexts;
 	CHECK(depth_of(descend(1000)) >= 32);
-	CHECK(stack->emitted < stack->n_nodes && stack->n_nodes <= 256);
+	CHECK(stack->emitted < stack->n_contexts && stack->n_nodes <= 256);
 	CHECK(depth_of(descend(40)) >= 32);
 	CHECK(errno == 77 && mallocs == before);
 }
 
+/* Six stacks of more than 55 frames of their own: more frames than there is room for. */
+static uint32_t descend_six_ways(void)
+{
+	uint32_t node = descend(55);
+
+	CHECK(descend(55) != node);
+	node = descend(55);
+	CHECK(descend(55) != node);
+	CHECK(descend(55) != node);
+	return unwind_context(stack, descend(55));
+}
+
+/* What a stack is outlives where it is: when nodes begin anew, no context does. */
+static void test_contexts(void)
+{
+	const size_t bytes = unwind_stack_bytes(256);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t made, first, second;
+
+	stack = unwind_stack_init(memory, 256, 64);
+	first = second = 0;
+	made = 0;
+	for (volatile unsigned i = 0; i < 4; i++) {
+		second = descend_six_ways();
+		CHECK(stack->n_contexts > 300 && stack->n_nodes <= 256);
+		CHECK(i == 0 || (stack->n_contexts == made && second == first));
+		made = stack->n_contexts;
+		first = second;
+	}
+	/* Each is a pc below a context of a lower number. */
+	for (uint32_t i = UNWIND_ROOT + 1; i < stack->n_contexts; i++)
+		CHECK(stack->contexts[i].parent < i || stack->contexts[i].parent == UNWIND_CUT);
+	munmap(memory, bytes);
+}
+
 static unsigned touched_pages(void *memory, size_t bytes)
 {
-	unsigned char page[4096];
+	static unsigned char page[8192];
 	unsigned n = 0;
 
-	CHECK(bytes / 4096 < sizeof(page) && mincore(memory, bytes, page) == 0);
+	CHECK(bytes / 4096 <= sizeof(page) && mincore(memory, bytes, page) == 0);
 	for (size_t i = 0; i < bytes / 4096; i++)
 		n += page[i] & 1;
 	return n;
@@ -491,7 +526,7 @@ static void test_memory(void)
 
 	stack = unwind_stack_init(memory, 8192, 256);
 	CHECK(depth_of(descend(0)) < depth_of(descend(20)));
-	CHECK(touched_pages(memory, bytes) <= 8);
+	CHECK(touched_pages(memory, bytes) <= 10);
 	for (unsigned round = 0; round < 3; round++) {
 		const uint32_t first = descend(2);
 
@@ -519,6 +554,7 @@ int main(int argc, char **argv)
 		test_reuse(argv[1]);
 	}
 	test_capture();
+	test_contexts();
 	test_memory();
 	test_full_table();
 	if (failures == 0)

@@ -73,36 +73,36 @@ __attribute__((noinline)) bool emit_losses_due(struct thread *t)
 /* ---- calls ---- */
 
 /*
- * Emits node definitions not yet emitted; stamped when the module table changed, because the same pc may now be other
- * code.
+ * Emits definitions of contexts not yet emitted; stamped when the module table changed, because the same pc may now be
+ * other code.
  */
-static __attribute__((noinline)) bool emit_nodes(struct thread *t)
+static __attribute__((noinline)) bool emit_contexts(struct thread *t)
 {
 	const uint64_t modules = atomic_load_explicit(&modules_state, memory_order_relaxed);
 	struct unwind_stack *stack = t->stack;
 
+	_Static_assert(UNWIND_CUT == SHM_CUT, "contexts are the ring's nodes");
 	if (modules != t->modules) {
 		t->modules = modules;
 		t->out.stamp_due = t->out.limit = 0;
 	}
-	for (; stack->emitted < stack->n_nodes; stack->emitted++) {
-		const struct unwind_node *node = &stack->nodes[stack->emitted];
-		const uint64_t pc = unwind_node_pc(node);
-		const uint64_t cut = unwind_node_is_cut(node) ? SHM_NODE_CUT : 0;
+	for (; stack->emitted < stack->n_contexts; stack->emitted++) {
+		const struct unwind_context *context = &stack->contexts[stack->emitted];
+		const uint64_t pc = unwind_frame_pc(context->pc);
 
-		/* A parent's number is lower than its node's, so parent chains are finite. */
-		RECORDER_ASSERT(node->parent < stack->emitted);
-		if (!emit_value(t, SHM_OP_NODE, 0, stack->emitted | (uint64_t)node->parent << 16 | cut, &pc))
+		/* A parent's number is lower than its context's, so parent chains are finite. */
+		RECORDER_ASSERT(context->parent < stack->emitted || context->parent == UNWIND_CUT);
+		if (!emit_value(t, SHM_OP_NODE, 0, shm_call_value(stack->emitted, context->parent), &pc))
 			return false;
 	}
 	return true;
 }
 
 __attribute__((noinline)) void emit_call(struct thread *t, const struct call *call, size_t usable,
-					 uint64_t node)
+					 uint32_t node)
 {
 	uint64_t operands[OPERANDS_MAX], *w = operands;
-	uint8_t flags = call->size >> 32 != 0 ? SHM_WIDE : 0;
+	uint8_t flags = shm_is_wide_size(call->size) ? SHM_WIDE : 0;
 
 	RECORDER_ASSERT(node < t->stack->n_nodes);
 	*w++ = (uintptr_t)call->result;
@@ -124,8 +124,8 @@ __attribute__((noinline)) void emit_call(struct thread *t, const struct call *ca
 		flags |= SHM_INVALID;
 	if (call->op == MST_OP_RESIZEINPLACE && the_process.options.free_stacks)
 		flags |= SHM_FREE_STACK;
-	if (!emit_losses(t) || (t->stack->emitted != t->stack->n_nodes && !emit_nodes(t)) ||
-	    !emit_record(t, emit_call_head(call, flags, node), call->size, operands,
+	if (!emit_losses(t) || (t->stack->emitted != t->stack->n_contexts && !emit_contexts(t)) ||
+	    !emit_record(t, emit_call_head(call, flags, unwind_context(t->stack, node)), call->size, operands,
 			 (unsigned)(w - operands)))
 		ring_lose(&t->out);
 }

@@ -35,7 +35,7 @@ static inline bool emit_losses(struct thread *t)
 }
 
 /* A call whose stack is that of `node`; `usable`: the bytes that the allocator gave, 0 if unknown or not wanted. */
-void emit_call(struct thread *t, const struct call *call, size_t usable, uint64_t node);
+void emit_call(struct thread *t, const struct call *call, size_t usable, uint32_t node);
 
 /* The same with the stack at `regs`, and the extras. */
 void emit_full_call(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs);
@@ -62,9 +62,9 @@ void emit_end_extras(struct thread *t, uint64_t count);
 
 /* ---- plain records ---- */
 
-static inline uint64_t emit_call_head(const struct call *call, uint8_t flags, uint64_t node)
+static inline uint64_t emit_call_head(const struct call *call, uint8_t flags, uint32_t context)
 {
-	return shm_head((uint8_t)call->op, flags, node | call->size << 16);
+	return shm_head((uint8_t)call->op, flags, shm_call_value(context, call->size));
 }
 
 /* An operation on an address, if its record is plain; else nothing is done. */
@@ -99,13 +99,14 @@ static inline __attribute__((always_inline)) void
 emit_block(struct thread *t, const struct call *call, unsigned operands, const struct unwind_regs *regs)
 {
 	const uint64_t words[RING_PLAIN_OPERANDS] = { (uintptr_t)call->result, (uintptr_t)call->old };
-	const uint64_t node = unwind_capture(t->stack, regs);
+	const uint32_t node = unwind_capture(t->stack, regs);
 	uint64_t *w;
 
-	if (__builtin_expect(call->size >> 32 == 0 && t->stack->emitted == t->stack->n_nodes &&
+	if (__builtin_expect(!shm_is_wide_size(call->size) && t->stack->emitted == t->stack->n_contexts &&
 				     (w = ring_reserve_plain(&t->out)),
 			     1))
-		ring_put(&t->out, w, emit_call_head(call, 0, node), words, operands);
+		ring_put(&t->out, w, emit_call_head(call, 0, unwind_context(t->stack, node)), words,
+			 operands);
 	else
 		emit_call(t, call, 0, node);
 }

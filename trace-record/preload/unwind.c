@@ -26,6 +26,11 @@ enum {
  * stacks, and entries strewn over a large table would touch all of its pages.
  */
 #define INDEX_FIRST 512u
+#define CONTEXT_INDEX_FIRST 256u
+#define CONTEXT_BITS 20u
+
+/* Contexts are fetched so far in advance. */
+#define CONTEXTS_AHEAD 8u
 
 /* A guess with more frames off the path becomes the path. */
 #define STRAY_MOST 8u
@@ -66,6 +71,9 @@ struct unwind_memory {
 	uint32_t index_size; /* a power of two */
 	uint32_t hint_mask;
 	uint16_t *hints;
+	uint32_t *
+		context_index; /* contexts by hash, see context_entry(); room for twice as many as there are */
+	uint32_t context_mask, contexts_most;
 	struct walker walker;
 };
 
@@ -230,20 +238,28 @@ static void clear_index(struct unwind_memory *m)
 	memset(m->hints, 0, (m->hint_mask + 1) * sizeof(*m->hints));
 }
 
-static void forget_all(struct unwind_memory *m)
+static void forget_nodes(struct unwind_memory *m)
 {
 	/* Pages that were never written to stay untouched. */
 	if (m->stack.n_nodes > UNWIND_ROOT + 1)
 		clear_index(m);
-	m->stack.n_nodes = m->stack.emitted = UNWIND_ROOT + 1;
+	m->stack.n_nodes = UNWIND_ROOT + 1;
 	m->last = UNWIND_ROOT;
 	m->path_depth = 0;
 	m->n_reads = 0;
 }
 
-static inline uint32_t index_home(const struct unwind_memory *m, uint32_t parent, uintptr_t pc, uintptr_t sp)
+static void forget_all(struct unwind_memory *m)
 {
-	const uint64_t key = (pc ^ sp << 24) + parent;
+	forget_nodes(m);
+	if (m->stack.n_contexts > UNWIND_ROOT + 1)
+		memset(m->context_index, 0, (m->context_mask + 1) * sizeof(*m->context_index));
+	m->stack.n_contexts = m->stack.emitted = UNWIND_ROOT + 1;
+}
+
+static inline uint32_t index_home(const struct unwind_memory *m, uint32_t hash, uintptr_t sp)
+{
+	const uint64_t key = (uint64_t)hash << 32 ^ sp;
 
 	return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) & (m->index_size - 1);
 }
@@ -261,7 +277,7 @@ static __attribute__((noinline)) void index_grow(struct unwind_memory *m)
 	clear_index(m);
 	for (uint32_t number = UNWIND_ROOT + 1; number < m->stack.n_nodes; number++) {
 		const struct unwind_node *node = &m->stack.nodes[number];
-		uint32_t at = index_home(m, node->parent, node->pc, node->sp);
+		uint32_t at = index_home(m, m->stack.contexts[node->context].hash, node->sp);
 
 		while (m->index[at] != 0)
 			at = index_next(m, at);
@@ -274,6 +290,101 @@ static bool reads_are(const struct unwind_memory *m, const struct unwind_node *n
 {
 	return node->n_reads == n && memcmp(&m->reads[node->reads], reads, n * sizeof(*reads)) == 0;
 }
+
+/* ---- contexts ---- */
+
+static inline uint32_t hash_below(uint32_t hash, uintptr_t pc)
+{
+	return (uint32_t)(((hash + pc) * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+/* A bucket: the context's number below the upper bits of its hash, so that hardly a wrong context is looked at. 0: free. */
+static inline uint32_t context_entry(uint32_t hash, uint32_t number)
+{
+	_Static_assert(UNWIND_CAPACITY_MAX * UNWIND_CONTEXTS_PER_NODE <= 1u << CONTEXT_BITS, "numbers fit");
+	return (hash & ~((1u << CONTEXT_BITS) - 1)) | number;
+}
+
+static inline uint32_t context_in(uint32_t entry)
+{
+	return entry & ((1u << CONTEXT_BITS) - 1);
+}
+
+static inline void put_context(struct unwind_memory *m, uint32_t hash, uint32_t number)
+{
+	uint32_t at = hash & m->context_mask;
+
+	while (m->context_index[at] != 0)
+		at = (at + 1) & m->context_mask;
+	m->context_index[at] = context_entry(hash, number);
+}
+
+/* Doubles the index. The new part holds entries of an earlier thread. */
+static __attribute__((noinline)) void context_index_grow(struct unwind_memory *m)
+{
+	RECORDER_ASSERT(m->context_mask < 2 * m->contexts_most - 1);
+	m->context_mask = 2 * m->context_mask + 1;
+	memset(m->context_index, 0, (m->context_mask + 1) * sizeof(*m->context_index));
+	for (uint32_t number = UNWIND_ROOT + 1; number < m->stack.n_contexts; number++)
+		put_context(m, m->stack.contexts[number].hash, number);
+}
+
+static inline bool is_context(const struct unwind_memory *m, uint32_t number, uint32_t parent, uintptr_t pc)
+{
+	return m->stack.contexts[number].pc == pc && m->stack.contexts[number].parent == parent;
+}
+
+/* A context that is known; UNWIND_ROOT: it is not. */
+static inline uint32_t find_context(const struct unwind_memory *m, uint32_t parent, uintptr_t pc,
+				    uint32_t hash)
+{
+	uint32_t at = hash & m->context_mask, entry;
+
+	for (; (entry = m->context_index[at]) != 0; at = (at + 1) & m->context_mask) {
+		const uint32_t number = context_in(entry);
+
+		RECORDER_ASSERT(number < m->stack.n_contexts);
+		if (entry == context_entry(hash, number) && is_context(m, number, parent, pc))
+			return number;
+	}
+	return UNWIND_ROOT;
+}
+
+/*
+ * The context of a pc below `parent`: found, or made. There is room for it (is_enough()). A walk's new contexts are
+ * numbered in a row, so the next number is tried first: it lies beside its parent, and buckets miss the caches. The newest
+ * context has no children.
+ */
+static inline uint32_t context_of(struct unwind_memory *m, uint32_t parent, uintptr_t pc, uint32_t hash)
+{
+	const uint32_t next = parent + 1, number = m->stack.n_contexts;
+	uint32_t found;
+
+	if (likely(next < number)) {
+		__builtin_prefetch(&m->stack.contexts[next + CONTEXTS_AHEAD]);
+		if (likely(is_context(m, next, parent, pc)))
+			return next;
+	}
+	if (next != number && (found = find_context(m, parent, pc, hash)) != UNWIND_ROOT)
+		return found;
+	RECORDER_ASSERT(number < m->contexts_most);
+	m->stack.contexts[number] = (struct unwind_context){ pc, parent, hash };
+	m->stack.n_contexts++;
+	put_context(m, hash, number);
+	if (unlikely(2 * m->stack.n_contexts > m->context_mask))
+		context_index_grow(m);
+	return number;
+}
+
+/* The context that is the parent of those below a node. */
+static inline uint32_t parent_context(const struct unwind_memory *m, uint32_t node)
+{
+	const struct unwind_node *outer = &m->stack.nodes[node];
+
+	return node == UNWIND_ROOT && outer->flags & NODE_CUT ? UNWIND_CUT : outer->context;
+}
+
+/* ---- nodes of a walk ---- */
 
 /* The node that a step has below `parent`. */
 static inline struct unwind_node node_of(struct unwind_memory *m, uint32_t parent, const struct step *step)
@@ -309,19 +420,27 @@ static void keep_reads(struct unwind_memory *m, struct unwind_node *node, const 
 	m->n_reads += n;
 }
 
-/* The node below `parent` for frame step i of the walk: found, or made. There is room for it (is_enough()). */
-static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsigned i)
+/* What frame step i of the walk has read beside its parent's pc and bp. */
+static inline const struct link *reads_of(const struct unwind_memory *m, unsigned i, uint32_t *n)
 {
 	const struct step *step = &m->walker.steps[i];
-	const uint32_t first = i > 0 ? step[-1].reads_end : 0, n_reads = step->reads_end - first;
-	const struct link *reads = &m->walker.reads[first];
-	struct unwind_node *nodes = m->stack.nodes;
-	uint32_t at = index_home(m, parent, step->pc, step->sp), number;
-	struct unwind_node node;
+	const uint32_t first = i > 0 ? step[-1].reads_end : 0;
 
-	RECORDER_ASSERT(parent < m->stack.n_nodes && step->reads_end >= first);
+	RECORDER_ASSERT(step->reads_end >= first);
+	*n = step->reads_end - first;
+	return &m->walker.reads[first];
+}
+
+/* The node below `parent` for frame step i of the walk, whose context has that hash; UNWIND_ROOT: there is none. */
+static inline uint32_t find_child(const struct unwind_memory *m, uint32_t parent, unsigned i, uint32_t hash)
+{
+	const struct step *step = &m->walker.steps[i];
+	uint32_t at = index_home(m, hash, step->sp), number, n_reads;
+	const struct link *reads = reads_of(m, i, &n_reads);
+
+	RECORDER_ASSERT(parent < m->stack.n_nodes);
 	for (; (number = m->index[at]) != 0; at = index_next(m, at)) {
-		const struct unwind_node *known = &nodes[number];
+		const struct unwind_node *known = &m->stack.nodes[number];
 
 		RECORDER_ASSERT(number < m->stack.n_nodes);
 		if (known->parent == parent && node_is_at(known, step->pc, step->sp, step->bp) &&
@@ -329,14 +448,28 @@ static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsign
 		    (likely(n_reads == 0 && known->n_reads == 0) || reads_are(m, known, reads, n_reads)))
 			return number;
 	}
-	node = node_of(m, parent, step);
+	return UNWIND_ROOT;
+}
+
+/* Makes that node. There is room for it (is_enough()). */
+static inline uint32_t make_child(struct unwind_memory *m, uint32_t parent, unsigned i, uint32_t hash)
+{
+	const struct step *step = &m->walker.steps[i];
+	const uint32_t number = m->stack.n_nodes;
+	struct unwind_node node = node_of(m, parent, step);
+	uint32_t at = index_home(m, hash, step->sp), n_reads;
+	const struct link *reads = reads_of(m, i, &n_reads);
+
+	RECORDER_ASSERT(number < m->capacity);
+	node.context = context_of(m, parent_context(m, parent), step->pc, hash);
 	if (unlikely(n_reads > 0))
 		keep_reads(m, &node, reads, n_reads);
 	else if (node.return_at != 0 && node.bp_at == 0)
 		node.flags |= NODE_SIMPLE;
-	RECORDER_ASSERT(m->stack.n_nodes < m->capacity);
-	number = m->stack.n_nodes++;
-	nodes[number] = node;
+	m->stack.n_nodes++;
+	m->stack.nodes[number] = node;
+	while (m->index[at] != 0)
+		at = index_next(m, at);
 	m->index[at] = (uint16_t)number;
 	if (unlikely(2 * m->stack.n_nodes > m->index_size))
 		index_grow(m);
@@ -391,20 +524,50 @@ static bool is_enough(const struct unwind_memory *m, const struct walk *w, int k
 {
 	if (m->stack.n_nodes + w->count > m->capacity || m->n_reads + w->reads > READS_PER_NODE * m->capacity)
 		return false;
+	if (m->stack.n_contexts + w->count > m->contexts_most)
+		return false;
 	return known < 0 || !(m->stack.nodes[m->path[known].node].flags & NODE_CUT) ||
 	       (uint32_t)known + 1 + w->count >= m->wanted;
+}
+
+/*
+ * Behind a walk's first new context all are new: fetches the buckets for those of the frames from i - 1 inwards, whose
+ * caller's context has that hash.
+ */
+static void fetch_buckets(const struct unwind_memory *m, unsigned i, uint32_t hash)
+{
+	while (i-- > 0) {
+		hash = hash_below(hash, m->walker.steps[i].pc);
+		__builtin_prefetch(&m->context_index[hash & m->context_mask], 1);
+	}
 }
 
 /* Puts the walk's frames onto the known ones of the path. Returns the innermost node. */
 static uint32_t commit(struct unwind_memory *m, const struct walk *w, int known)
 {
 	uint32_t number = known >= 0 ? m->path[known].node : UNWIND_ROOT;
+	uint32_t hash = m->stack.contexts[m->stack.nodes[number].context].hash;
+	bool made = false, fetched = false;
 
 	/* The root's flags are those that its children inherit. */
 	m->stack.nodes[UNWIND_ROOT].flags = w->truncated ? NODE_CUT : 0;
 	path_cut(m, (uint32_t)(known + 1));
 	for (unsigned i = w->count; i-- > 0;) {
-		number = child_of(m, number, i);
+		uint32_t child = UNWIND_ROOT;
+
+		hash = hash_below(hash, m->walker.steps[i].pc);
+		/* A node just made has no children. */
+		if (!made)
+			child = find_child(m, number, i, hash);
+		if (child == UNWIND_ROOT) {
+			child = make_child(m, number, i, hash);
+			made = true;
+			if (!fetched && unwind_context(&m->stack, child) + 1 == m->stack.n_contexts) {
+				fetch_buckets(m, i, hash);
+				fetched = true;
+			}
+		}
+		number = child;
 		path_add(m, number);
 	}
 	return number;
@@ -431,8 +594,11 @@ static __attribute__((noinline)) uint32_t capture(struct unwind_memory *m, const
 		known = walk_out(m, &w);
 	}
 	if (unlikely(!is_enough(m, &w, known))) {
-		/* From an empty tree there is always room: a walk is short enough. */
-		forget_all(m);
+		/* From empty trees there is always room: a walk is short enough. */
+		if (m->stack.n_contexts + m->walked_most > m->contexts_most)
+			forget_all(m);
+		else
+			forget_nodes(m);
 		walk_start(&m->walker, &w, regs, caching);
 		known = walk_out(m, &w);
 		if (w.wants_all_registers) {
@@ -530,6 +696,8 @@ size_t unwind_stack_bytes(uint32_t capacity)
 	       rounded(capacity * sizeof(struct unwind_node)) + rounded(capacity * sizeof(struct place)) +
 	       rounded(LINKS_PER_NODE * capacity * sizeof(struct link)) +
 	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
+	       rounded(UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(struct unwind_context)) +
+	       rounded(2 * UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(uint32_t)) +
 	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity / 2 * sizeof(struct step)) +
 	       rounded(READS_PER_NODE * capacity * sizeof(struct link));
 }
@@ -538,12 +706,13 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 {
 	struct unwind_memory *m = memory;
 	unsigned char *at = (unsigned char *)m + rounded(sizeof(*m));
-	const uint32_t n_nodes = m->stack.n_nodes;
+	const uint32_t n_nodes = m->stack.n_nodes, n_contexts = m->stack.n_contexts;
 
 	RECORDER_ASSERT(capacity && capacity <= UNWIND_CAPACITY_MAX && (capacity & (capacity - 1)) == 0);
 	RECORDER_ASSERT(wanted > 0 && wanted <= capacity / 4);
 	memset(m, 0, sizeof(*m));
 	m->stack.n_nodes = n_nodes;
+	m->stack.n_contexts = n_contexts;
 	m->stack.memory = m;
 	m->capacity = capacity;
 	m->wanted = wanted;
@@ -561,6 +730,12 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->index = (uint16_t *)at;
 	set_index_size(m, INDEX_FIRST < 2 * capacity ? INDEX_FIRST : 2 * capacity);
 	at += rounded(2 * capacity * sizeof(uint16_t));
+	m->contexts_most = UNWIND_CONTEXTS_PER_NODE * capacity;
+	m->context_mask = CONTEXT_INDEX_FIRST - 1;
+	m->stack.contexts = (struct unwind_context *)at;
+	at += rounded(m->contexts_most * sizeof(struct unwind_context));
+	m->context_index = (uint32_t *)at;
+	at += rounded(2 * m->contexts_most * sizeof(uint32_t));
 	m->walker.steps = (struct step *)at;
 	at += rounded(capacity / 2 * sizeof(struct step));
 	m->walker.reads = (struct link *)at;
@@ -568,11 +743,6 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	memset(&m->stack.nodes[UNWIND_ROOT], 0, sizeof(*m->stack.nodes));
 	forget_all(m);
 	return &m->stack;
-}
-
-bool unwind_node_is_cut(const struct unwind_node *node)
-{
-	return node->parent == UNWIND_ROOT && node->flags & NODE_CUT;
 }
 
 bool unwind_interrupted(const struct unwind_stack *stack, uint32_t node)

@@ -2,9 +2,11 @@
 /*
  * The stack unwinder: which calls led here, exactly, many million times a second.
  *
- * Each thread keeps the stacks that it has seen as a tree of nodes. A node is a frame (its place in the code and on the
- * stack) below its caller's node, so the innermost frame's node stands for the whole stack. Nodes never change. When
- * there is no room for more, or code may have changed its meaning, all nodes are forgotten and their numbers begin anew.
+ * Each thread keeps the stacks that it has seen twice. What a stack is: a tree of contexts. A context is a pc below its
+ * caller's context, so the innermost frame's context stands for the whole stack. Where a stack is: a tree of nodes. A node
+ * is a context at a place on the stack, below its caller's node, with the words that lead to the caller. Neither ever
+ * changes. When there is no room for more nodes, all nodes are forgotten, and contexts stay. When there is no room for more
+ * contexts, or code may have changed its meaning, contexts are forgotten, too, and their numbers begin anew.
  *
  * A capture guesses the node: the one that followed the present node the last time. It compares the memory that the frame
  * steps from that node outwards read with what they read then. Equal inputs give equal steps, so the result is
@@ -27,9 +29,17 @@
 
 #include "registers.h"
 
-#define UNWIND_ROOT 0u /* the node outside the outermost frame */
+#define UNWIND_ROOT 0u       /* the node, and the context, outside the outermost frame */
+#define UNWIND_CUT 0xffffffu /* as a context's parent: the frames outside were not looked at */
 
-/* A frame. Files other than unwind.c read only `pc`, `parent` and `depth`. */
+/* A stack by its pcs alone. */
+struct unwind_context {
+	uintptr_t pc;    /* as the node's */
+	uint32_t parent; /* the caller's context, UNWIND_ROOT, or UNWIND_CUT */
+	uint32_t hash;   /* of all pcs from here outwards */
+};
+
+/* A frame. Files other than unwind.c read only `pc`, `parent`, `depth` and `context`. */
 struct unwind_node {
 	uintptr_t pc;        /* return address, or where a signal interrupted */
 	uintptr_t sp, bp;    /* the frame's registers, before the step to its caller */
@@ -38,6 +48,7 @@ struct unwind_node {
 	uint32_t parent;     /* the caller's node */
 	uint32_t depth;      /* frames up to and with this one; 1: outermost */
 	uint32_t reads;      /* what else the step depends on begins here in stack->reads */
+	uint32_t context;
 	uint16_t n_reads;
 	uint16_t flags;
 	uint16_t guess; /* the node that was captured after this one */
@@ -47,26 +58,37 @@ struct unwind_node {
  * The frame's place as the trace has it: an address within the call instruction. In a frame that a signal interrupted it
  * is the pc minus one, too, as Valgrind shows it.
  */
-static inline uintptr_t unwind_node_pc(const struct unwind_node *node)
+static inline uintptr_t unwind_frame_pc(uintptr_t pc)
 {
-	return node->pc - 1;
+	return pc - 1;
 }
 
-/* Whether the stack of an outermost frame's node goes on, farther than was looked. */
-bool unwind_node_is_cut(const struct unwind_node *node);
+static inline uintptr_t unwind_node_pc(const struct unwind_node *node)
+{
+	return unwind_frame_pc(node->pc);
+}
 
-/* One thread's. Files other than unwind.c read only `nodes`, `n_nodes` and `emitted`, and set `emitted`. */
+/* One thread's. Files other than unwind.c only read, and set `emitted`. */
 struct unwind_stack {
-	struct unwind_node *nodes; /* by number; [UNWIND_ROOT] is none */
-	uint32_t n_nodes;
-	uint32_t
-		emitted; /* nodes below this were emitted; UNWIND_ROOT + 1 when all numbers have begun anew */
+	struct unwind_node *nodes;       /* by number; [UNWIND_ROOT] is none */
+	struct unwind_context *contexts; /* by number; [UNWIND_ROOT] is none */
+	uint32_t n_nodes, n_contexts;
+	uint32_t emitted; /* contexts below this were; UNWIND_ROOT + 1 when all numbers have begun anew */
 	struct unwind_memory *memory;
 };
 
-#define UNWIND_CAPACITY_MAX 65536u
+static inline uint32_t unwind_context(const struct unwind_stack *stack, uint32_t node)
+{
+	return stack->nodes[node].context;
+}
 
-/* Bytes of zeroed, private, page-aligned memory for `capacity` nodes, a power of two: about 300 a node, touched as needed. */
+#define UNWIND_CAPACITY_MAX 65536u
+#define UNWIND_CONTEXTS_PER_NODE 16u
+
+/*
+ * Bytes of zeroed, private, page-aligned memory for `capacity` nodes, a power of two, and 16 times as many contexts: about
+ * 300 a node and 24 a context, touched as needed.
+ */
 size_t unwind_stack_bytes(uint32_t capacity);
 
 /*

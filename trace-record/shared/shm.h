@@ -341,12 +341,12 @@ static inline void shm_leave(pthread_mutex_t *mutex)
  *     wide     with SHM_WIDE: the size, or the value, that does not fit the head
  *     and as the op has them: address, old address, alignment (SHM_ALIGNED), usable size (SHM_USABLE)
  *
- * The payload of a call with a stack is the node of the stack's innermost frame (16 bits) and the size (32 bits). For all other
+ * The payload of a call with a stack is the node of the stack's innermost frame (24 bits) and the size (24 bits). For all other
  * ops it is a value: the address of a free, the number that goes with a marker.
  *
  * Stacks form a tree of frames that the reader rebuilds. SHM_OP_NODE defines a node, whose number may have had another meaning
- * before: from here on it is the frame at `pc` below the node `parent` (0: outermost; with SHM_NODE_CUT the frames outside of
- * it were not looked at). SHM_PAD fills the ring up to its end.
+ * before: from here on it is the frame at `pc` below the node `parent` (0: outermost; SHM_CUT: outermost, but the frames
+ * outside of it were not looked at). SHM_PAD fills the ring up to its end.
  */
 enum shm_op {
 	/* Those of mst_op.h, and: */
@@ -380,8 +380,9 @@ enum shm_flag {
 	SHM_FREE_STACK = 64, /* of RESIZEINPLACE: its stack is that of the old block's free, too */
 };
 
-#define SHM_NODES 65536u    /* node numbers are below this */
-#define SHM_RECORD_WORDS 7u /* at most */
+#define SHM_NODES (1u << 18) /* node numbers are below this; there is room for 24 bits */
+#define SHM_CUT 0xffffffu    /* as the parent of SHM_OP_NODE */
+#define SHM_RECORD_WORDS 7u  /* at most */
 #define SHM_SP_CHANGE_BYTES 22u
 #define SHM_NAME_BYTES 16u
 
@@ -398,14 +399,24 @@ enum shm_flag {
 #define SHM_OP(head) ((uint8_t)(head))
 #define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
 #define SHM_VALUE(head) ((head) >> 16)
-#define SHM_NODE(head) ((uint16_t)((head) >> 16))
-#define SHM_SIZE(head) ((uint32_t)((head) >> 32))
-#define SHM_NODE_CUT ((uint64_t)1 << 32)            /* in the value of SHM_OP_NODE */
-#define SHM_PARENT(head) ((uint16_t)((head) >> 32)) /* of SHM_OP_NODE */
+#define SHM_NODE(head) ((uint32_t)((head) >> 16) & 0xffffff)
+#define SHM_SIZE(head) ((uint32_t)((head) >> 40))
+#define SHM_PARENT(head) SHM_SIZE(head) /* of SHM_OP_NODE */
 
 static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint64_t value)
 {
 	return op | (uint64_t)flags << 8 | value << 16;
+}
+
+/* The value of a call with a stack, and of SHM_OP_NODE with the parent for the size. */
+static inline uint64_t shm_call_value(uint32_t node, uint64_t size)
+{
+	return node | size << 24;
+}
+
+static inline bool shm_is_wide_size(uint64_t size)
+{
+	return size >> 24 != 0;
 }
 
 /* Whether a value must go into a word of its own. */

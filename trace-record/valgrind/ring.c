@@ -211,8 +211,8 @@ void ring_emit(const struct event *event)
 		return;
 	w = put_stamp(w, &flags);
 	if (shm_has_stack(event->op)) {
-		value = event->node | event->size << 16;
-		wide = event->size >> 32 != 0;
+		value = shm_call_value(event->node, event->size);
+		wide = shm_is_wide_size(event->size);
 	} else {
 		value = event->size;
 		wide = shm_is_wide(value);
@@ -237,7 +237,7 @@ void ring_emit(const struct event *event)
 
 void ring_emit_node(uint16_t node, uint16_t parent, uint64_t pc)
 {
-	emit_value(SHM_OP_NODE, node | (uint64_t)parent << 16, &pc);
+	emit_value(SHM_OP_NODE, shm_call_value(node, parent), &pc);
 }
 
 void ring_emit_thread(uint32_t tid)

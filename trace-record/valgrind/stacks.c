@@ -7,7 +7,8 @@
 #include "ring.h"
 #include "unwind.h"
 
-#define BUCKETS (4u * SHM_NODES) /* a power of two */
+#define NODES 65536u
+#define BUCKETS (4u * NODES) /* a power of two */
 
 /* A node by its pc and parent. A bucket with another age is free. */
 struct bucket {
@@ -85,7 +86,7 @@ static uint16_t find_stack(const Addr *frames, uint32_t n)
 	uint32_t common;
 	uint16_t node;
 
-	if (stacks.next + n >= SHM_NODES)
+	if (stacks.next + n >= NODES)
 		stacks_forget();
 	common = count_common(frames, n);
 	node = common ? stacks.nodes[stacks.n_last - common] : 0;
