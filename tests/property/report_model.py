@@ -128,6 +128,7 @@ class Block:
     def __init__(self, event, before, model):
         self.stack, self.size, self.tid, self.born = event['stack'], event['size'], event['tid'], event['time_ns']
         self.operation = event['operation']
+        self.seen = event.get('recorded_stack', self.stack), self.size      # what heaptrack compares
         self.resizes = before.resizes + 1 if before else 0
         self.first = before.first if before else self.size
         self.time = before.time if before else self.born
@@ -190,7 +191,7 @@ class Model:
         thread['live'] += size
         thread['blocks'] += 1
         thread['most'] = max(thread['most'], thread['live'])
-        self.last = (stack, size)
+        self.last = block.seen
         self.first = self.first or self.last
         self.changes.append((event['time_ns'], stack, tid, size))
 
@@ -217,13 +218,13 @@ class Model:
             between = self.thread_calls[block.tid] - block.thread_calls
             figures['temporary'] += between <= self.allowed
             figures['at once'] += between == 0
-        figures['heaptrack'] += self.last == (block.stack, block.size)
+        figures['heaptrack'] += self.last == block.seen
         self.last = self.first
 
     def resize(self, event):
         block = self.take(event)
         figures = self.figures[event['stack']]
-        self.figures[block.stack]['heaptrack'] += self.last == (block.stack, block.size)
+        self.figures[block.stack]['heaptrack'] += self.last == block.seen
         figures['resized'] += 1
         if event['operation'] != 'realloc_in_place':
             figures['moved'] += 1
@@ -593,6 +594,10 @@ class Bench:
         script.write(self.folder / 'script')
         self.usable = script.usable
         subprocess.run([self.script2trace, self.folder / 'script', self.trace], check=True)
+        return self.events()
+
+    def events(self):
+        """All but frees of unknown blocks."""
         events = []
         for event in self.table('ndjson'):
             if event['type'] != 'free' or event['old_block'] is not None:
@@ -962,20 +967,16 @@ def compare_growth(bench, events, rng, end_ns, words=()):
               rows)
 
 
-def compare_sections(bench, rng, events, stacks, timeline_of, words=()):
-    """Each of a model's figures with those that the words ask for. Returns the timeline."""
-    allowed = rng.choice([0, 0, 1, 3])
-    model = Model(events, allowed)
-    sections = bench.ask('overview', 'peak', 'leaks', 'steps', 'churn', 'sizes', 'threads', '--by=stack',
-                         f'--temporary={allowed}', *words)
-    timeline = timeline_of(model, sections['overview']['duration_ns'])
+def ask_sections(bench, allowed, words=()):
+    return bench.ask('overview', 'peak', 'leaks', 'steps', 'churn', 'sizes', 'threads', '--by=stack',
+                     f'--temporary={allowed}', *words)
+
+
+def compare_figures(bench, sections, model, timeline, words=()):
+    """All in which no name of a function is."""
     sections['peak']['tree'] = bench.ask('peak', *words)['peak']['tree']
-    paths = {row['stack']: row['path'].split(';') for row in stacks if row['path']}
     compare_overview(sections['overview'], model, timeline)
-    compare_sites(sections['overview'], model, paths)
-    compare_what_grows(sections['overview'], model, timeline, paths)
     compare_first_screen(bench.ask('overview', *words)['overview'], model)
-    compare_groups(bench, model, paths, words)
     compare_peak(sections['peak'], model)
     compare_leaks(sections['leaks'], model, timeline)
     compare_steps(sections['steps'], timeline, sections['threads']['count'] > 1)
@@ -983,6 +984,19 @@ def compare_sections(bench, rng, events, stacks, timeline_of, words=()):
     compare_sizes(sections['sizes'], model)
     compare_slack(sections['sizes'], model, bench.usable)
     compare_threads(sections['threads'], model)
+
+
+def compare_sections(bench, rng, events, stacks, timeline_of, words=()):
+    """Each of a model's figures with those that the words ask for. Returns the timeline."""
+    allowed = rng.choice([0, 0, 1, 3])
+    model = Model(events, allowed)
+    sections = ask_sections(bench, allowed, words)
+    timeline = timeline_of(model, sections['overview']['duration_ns'])
+    paths = {row['stack']: row['path'].split(';') for row in stacks if row['path']}
+    compare_figures(bench, sections, model, timeline, words)
+    compare_sites(sections['overview'], model, paths)
+    compare_what_grows(sections['overview'], model, timeline, paths)
+    compare_groups(bench, model, paths, words)
     return timeline
 
 
