@@ -80,15 +80,16 @@ class Tests:
         """However soon their parents wait for them."""
         kernel = [int(n) for n in re.findall(r"\d+", os.uname().release)[:2]]
         for script, end in (("exit 5", ("exit", 5)), ("require POSIX; POSIX::_exit(6)", ("exit", 6)),
-                            ("exec 'sh', '-c', 'exit 7'", ("exit", 7)), ("kill 9, $$", ("signal", 9))):
-            for preload in ("", self.build.file("tests/tools/old_kernel.so")):
+                            ("exec 'sh', '-c', 'exit 7'", ("exit", 7)),
+                            ("select undef, undef, undef, 0.3; kill 9, $$", ("signal", 9))):
+            for old in (False, True):
                 for name in self.files():
                     os.unlink(self.path(name))
                 self.run("-q", "--trace-children=yes", "-o", "%e.%p.zst", "perl", "-e",
-                         f"if (!fork) {{ {script} }} wait", env={"LD_PRELOAD": preload})
+                         f"if (!fork) {{ {script} }} wait", env=self.build.preloaded("old_kernel") if old else None)
                 found = [row[1:] for row in self.ends() if row[1:] not in (("exit", 0), ("exec", 0))]
-                sure = end[0] == "exit" or not preload and kernel >= [6, 15]
-                assert found == [end] or not sure and found == [("unknown", 0)], (script, preload, found)
+                sure = end[0] == "exit" or not old and kernel >= [6, 15]
+                assert found == [end] or not sure and found == [("unknown", 0)], (script, old, found)
 
     def test_numbers_outside_of_a_namespace(self):
         """Also of processes that end at once."""

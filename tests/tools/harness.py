@@ -57,9 +57,13 @@ class Build:
             raise SystemExit(f"{path}: missing; build with -Dtests=enabled")
         return path
 
+    def preloaded(self, name):
+        """Environment of a program with a library of tests/tools."""
+        return {"LD_PRELOAD": self.file(f"tests/tools/{name}.so"), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+
     def later(self):
         """Environment of a tool whose wall clock is ahead: to the cache of names, files just written are old."""
-        return {"LD_PRELOAD": self.file("tests/tools/later.so"), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        return self.preloaded("later")
 
     def stat(self, trace):
         """The figures of a trace as a dictionary; numbers as int."""
