@@ -225,12 +225,12 @@ static void find_unwinder(struct attachment_plan *plan, struct target *t)
 	}
 }
 
-/* A program that has just begun has a loader, and not yet a C library. */
+/* A program that has just begun has no C library yet, nor even a loader in the middle of execve(). */
 static void await_libc(struct target *t)
 {
 	const struct timespec pause = { 0, LOOK_NS };
 
-	for (unsigned i = 0; i < LOOKS && find_library(t, is_loader) && !find_library(t, is_libc); i++) {
+	for (unsigned i = 0; i < LOOKS && !find_library(t, is_libc); i++) {
 		nanosleep(&pause, NULL);
 		if (target_look(t) != 0)
 			return;
