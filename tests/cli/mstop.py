@@ -246,10 +246,13 @@ class Tests:
         self.run("sh", "-c", "printf 'alloc 100 1000\\nthreads 4\\nalloc 10 10\\nfree 60\\n' | "
                              f"{self.build.msrec} -q -f -o live.zst -- {live}")
         self.record("steps.zst", self.build.file("tests/cli/savings_program"))
-        self.record("python.zst", sys.executable, "-c", "x = [str(i) * 10 for i in range(20000)]; del x[:10000]")
+        self.record("python.zst", sys.executable, "-c",
+                    "import time; x = [str(i) * 10 for i in range(20000)]; del x[:10000]; time.sleep(0.3)")
         for trace in ("live.zst", "steps.zst", "python.zst"):
             top = self.compare(trace)
-            assert top["state"] == "ended" and top["end"] == "exit 0" and top["peak_resident_bytes"], top
+            assert top["state"] == "ended" and top["end"] == "exit 0", top
+        # The others may end before the first sample of memory, and msrec itself had more before it executed them.
+        assert top["peak_resident_bytes"], top
 
     def test_figures_without_identity(self):
         """Frees that do not say of which block: live bytes by thread are not known."""
