@@ -5,6 +5,7 @@
   live.py --build DIR [--only WORD]
 """
 
+import contextlib
 import glob
 import json
 import os
@@ -192,15 +193,23 @@ class Tests:
         self.run("msrec", "-q", "-f", "-o", "m.zst", "./mark", status=7)
 
     @staticmethod
-    def sockets():
+    def socket_of(pid):
+        """The name of msrec's socket; recordings of other tests have theirs."""
+        folder = f"/proc/{pid}/fd"
         with open("/proc/net/unix", encoding="ascii", errors="replace") as file:
-            return re.findall(r"@(msrec-\d+-[0-9a-f]{16})$", file.read(), re.M)
+            names = dict(re.findall(r"(\d+) @(msrec-\d+-[0-9a-f]{16})$", file.read(), re.M))
+        found = set()
+        for link in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):    # msrec has closed it
+                number = re.sub(r"socket:\[(\d+)\]", r"\1", os.readlink(f"{folder}/{link}"))
+                found |= {names[number]} if number in names else set()
+        name, = found
+        return name
 
     def test_hostile_peers(self):
         """Silent, short, long, wrong, many: the recording goes on and answers."""
-        before = set(self.sockets())
         program = self.start()
-        name = "\0" + (set(self.sockets()) - before).pop()
+        name = "\0" + self.socket_of(program.msrec)
         held = []
         for message in (b"", b"x", b"\0" * 272, b"y" * 4096, None, b"z" * 100000):
             peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -226,9 +235,8 @@ class Tests:
         """Another user is refused by the recording itself, whatever the client thinks."""
         if os.geteuid() != 0:
             return
-        before = set(self.sockets())
         program = self.start()
-        name = (set(self.sockets()) - before).pop()
+        name = self.socket_of(program.msrec)
         code = ("import os, socket, struct, sys\n"
                 "os.setuid(65534)\n"
                 "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
