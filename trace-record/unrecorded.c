@@ -25,6 +25,8 @@ static const char *const sentences[] = {
 	[SHM_SKIP_ENVIRONMENT] = "was executed without the recorder in its environment (LD_PRELOAD, " SHM_ENV
 				 ")" WITH_CHILDREN,
 	[SHM_SKIP_VALGRIND] = "runs under Valgrind" ALONE,
+	[SHM_SKIP_LOADER] = "cannot read the recorder, with another root or user" WITH_CHILDREN,
+	[SHM_SKIP_MEMORY] = "cannot reach msrec, as another user or with another /proc" ALONE,
 };
 
 #define REASONS (sizeof(sentences) / sizeof(*sentences))

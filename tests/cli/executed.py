@@ -311,6 +311,21 @@ class Tests:
         self.expect(self.run("sh", "-c", "env -i /bin/ls >out"), "/bin/ls was executed without the recorder", "ls")
         self.expect(self.run("env", "LD_PRELOAD=", "/bin/ls"), "/bin/ls was executed without the recorder", "ls")
 
+    def test_out_of_reach(self):
+        """As another user, with another /proc, and with another root, where the recorder is not there either."""
+        if not ROOT:
+            return "needs root"
+        nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        self.expect(self.run(*nobody, "/bin/ls", "/"), "/bin/ls cannot reach msrec, as another user", "ls")
+        self.expect(self.run("unshare", "-fpm", "--mount-proc", "/bin/ls", "/"), "/bin/ls cannot reach msrec", "ls")
+        libraries = {"/bin/true", *re.findall(r"(/\S+) \(0x", subprocess.check_output(["ldd", "/bin/true"], text=True))}
+        for path in libraries:
+            os.makedirs(self.path("root" + os.path.dirname(path)), exist_ok=True)
+            shutil.copy(path, self.path("root" + path))
+        lines = self.run("/usr/sbin/chroot", self.path("root"), "/bin/true")
+        self.expect(lines, "/bin/true cannot read the recorder", "true")
+        assert not any("ld.so" in line for line in lines), lines
+
     def test_quiet_and_many(self):
         """One line each, up to fifty."""
         if not self.compile("static", HEAP, "-static"):

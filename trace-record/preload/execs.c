@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "child_filter.h"
@@ -62,9 +63,10 @@ static const char *behind_ours(const char *list)
 
 /* What an environment says of the recorder. */
 struct surroundings {
-	size_t n; /* variables */
-	bool path, preload;
-	bool sanitizer; /* among the libraries to be preloaded */
+	size_t n;                       /* variables */
+	const char *memory, *libraries; /* values of SHM_ENV and of LD_PRELOAD; NULL: not there */
+	bool preload;                   /* the recorder is among the libraries */
+	bool sanitizer;                 /* and a sanitizer */
 };
 
 static bool lists_sanitizer(const char *list)
@@ -85,11 +87,75 @@ static struct surroundings look_around(char *const env[])
 	for (; env && env[s.n]; s.n++) {
 		const char *const list = value_of(env[s.n], "LD_PRELOAD");
 
-		s.path |= value_of(env[s.n], SHM_ENV) != NULL;
+		if (!s.memory)
+			s.memory = value_of(env[s.n], SHM_ENV);
+		if (list && !s.libraries)
+			s.libraries = list;
 		s.preload |= list && behind_ours(list) != list;
 		s.sanitizer |= list && lists_sanitizer(list);
 	}
 	return s;
+}
+
+static bool opens(const char *path, int flags)
+{
+	const long fd = os_call6(SYS_open, (long)path, flags | O_CLOEXEC, 0, 0, 0, 0);
+
+	if (fd >= 0)
+		os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
+	return fd >= 0;
+}
+
+/* Whether the recorder's libraries, which come first in the list, can be read here. */
+static bool loadable(const char *list)
+{
+	const char *const end = behind_ours(list);
+	char path[PATH_BYTES];
+
+	while (list < end) {
+		const size_t n = strcspn(list, ": ");
+
+		if (n >= sizeof(path))
+			return false;
+		memcpy(path, list, n);
+		path[n] = 0;
+		if (!opens(path, O_RDONLY))
+			return false;
+		list += n + strspn(list + n, ": ");
+	}
+	return true;
+}
+
+/*
+ * Whether a program executed here may open msrec's memory, /proc/PID/fd/N: that takes msrec's user and group, or root. This
+ * process may have capabilities still that the program will not have.
+ */
+static bool reachable(const char *memory)
+{
+	const uint32_t user = (uint32_t)os_call6(SYS_geteuid, 0, 0, 0, 0, 0, 0),
+		       group = (uint32_t)os_call6(SYS_getegid, 0, 0, 0, 0, 0, 0);
+	char process[sizeof("/proc/") + OS_DIGITS];
+	const size_t n = strspn(memory, "/proc0123456789");
+	struct stat st;
+
+	if (!opens(memory, O_RDWR) || n == 0 || n > sizeof(process))
+		return false;
+	memcpy(process, memory, n);
+	process[n - 1] = 0; /* a slash */
+	return user == 0 || (os_call6(SYS_newfstatat, AT_FDCWD, (long)process, (long)&st, 0, 0, 0) == 0 &&
+			     st.st_uid == user && st.st_gid == group);
+}
+
+/* Whether the program will find the recorder, load it, and reach msrec's memory: 0, or why not. */
+static unsigned obstacle(const struct surroundings *around)
+{
+	if (!around->memory || !around->preload)
+		return SHM_SKIP_ENVIRONMENT;
+	if (around->sanitizer)
+		return SHM_SKIP_SANITIZER;
+	if (!loadable(around->libraries))
+		return SHM_SKIP_LOADER;
+	return reachable(around->memory) ? 0 : SHM_SKIP_MEMORY;
 }
 
 /* Executes the program without the recorder in its environment, which has `n` variables. */
@@ -154,10 +220,8 @@ static unsigned examine(const struct execution *e, const struct surroundings *ar
 		return 0;
 	wanted = child_filter_wants(the_process.family, file.path);
 	reason = program_file_judge(&file);
-	if (!reason && !(around->path && around->preload))
-		reason = SHM_SKIP_ENVIRONMENT;
-	else if (!reason && around->sanitizer)
-		reason = SHM_SKIP_SANITIZER;
+	if (!reason)
+		reason = obstacle(around);
 	if (reason && wanted)
 		skips_report(the_process.family, reason, file.path);
 	return reason;

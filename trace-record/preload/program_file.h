@@ -32,7 +32,8 @@ bool program_file_executable(int dir, const char *path);
 /* Whether such a program must find no recorder in its environment: it would not start, or its loader would complain. */
 static inline bool program_file_refuses(unsigned reason)
 {
-	return reason == SHM_SKIP_SANITIZER || reason == SHM_SKIP_LIBRARY || reason == SHM_SKIP_MACHINE;
+	return reason == SHM_SKIP_SANITIZER || reason == SHM_SKIP_LIBRARY || reason == SHM_SKIP_MACHINE ||
+	       reason == SHM_SKIP_LOADER;
 }
 
 #endif

@@ -162,6 +162,8 @@ enum shm_skip_reason {
 	SHM_SKIP_MACHINE,     /* another loader: 32 bits, or another processor */
 	SHM_SKIP_ENVIRONMENT, /* the caller has taken the recorder out of the environment */
 	SHM_SKIP_VALGRIND,    /* runs under Valgrind */
+	SHM_SKIP_LOADER,      /* the recorder's libraries cannot be read: another root or user */
+	SHM_SKIP_MEMORY,      /* the shared memory cannot be opened: another user, another /proc */
 };
 
 /* A program that a recorded process is about to execute, or has become, and that is not recorded. */
