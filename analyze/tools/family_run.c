@@ -14,6 +14,7 @@
 #include "replay.h"
 #include "report_input.h"
 #include "report_print.h"
+#include "rewritten_trace.h"
 
 #define NS_PER_MS 1000000u
 
@@ -237,7 +238,7 @@ static int observe_filtered(struct run *run, const struct tool_trace *trace, str
 	const uint64_t start_ns = mst_reader_info(trace->reader)->start_ns;
 	struct block_filter_query blocks = run->command->filter.query;
 	struct rewrite_survey survey;
-	if (!filtered_trace_look(run->tool, trace, &survey))
+	if (!rewritten_trace_look(run->tool, trace, &survey))
 		return TOOL_NO_RESULT;
 	blocks.from_ns = blocks.from_ns ? since(run->window.from_ns, start_ns) : 0;
 	query->before_ns = since(run->window.before_ns, start_ns);

@@ -30,10 +30,6 @@ int filtered_trace_make(const struct tool *tool, const struct tool_trace *trace,
 
 /* ---- For a replay of one's own ---- */
 
-/* Looks whether frees name their blocks; the file's position stays. False after a message. */
-bool filtered_trace_look(const struct tool *tool, const struct tool_trace *trace,
-			 struct rewrite_survey *survey);
-
 /* The moment behind a millisecond, as block_filter_scan has it. */
 uint64_t filtered_trace_before(uint64_t until_ms);
 
