@@ -3,8 +3,8 @@
  * One planted fault, or what looks like one, beside ordinary work: planted FAULT [MICROSECONDS], the length of each of
  * its 400 rounds (0). Prints by how many ms the latest round was late.
  *
- * The answer is what msreport says of the function of that name (tests/cli/planted.py): cache is bounded, leak grows, load
- * is a step that comes back, ladder a chain of reallocs, hoist temporary, batch a sawtooth, table lives until the exit,
+ * The answer is what msreport says of the function of that name (tests/cli/planted.py): cache is bounded, leak grows, so
+ * does index in the last fifth, while jump has another level then; load is a step that comes back, ladder a chain of reallocs, hoist temporary, batch a sawtooth, table lives until the exit,
  * start_up once; keep() has a leak and a cache that hides it, so it
  * is mixed; mismatch frees what new[] gave, and consume what another thread allocated. work() has no fault.
  */
@@ -57,6 +57,31 @@ static void leak(int round)
 		void *block = malloc(record ? 200 : 1 + pick(500));
 		if (!record)
 			put(places, 16, block);
+	}
+}
+
+/* Its pages come and go, as many of each, until the last fifth: then four stay each round. */
+static void index(int round)
+{
+	static void *places[30];
+	for (int i = 0; i < 8; i++) {
+		const bool page = round >= ROUNDS * 4 / 5 && i < 4;
+		void *block = malloc(page ? 400 : 1 + pick(300));
+		if (!page)
+			put(places, 30, block);
+	}
+}
+
+/* The same, but all that stays comes at once. */
+static void jump(int round)
+{
+	static void *places[30];
+	const int more = round == ROUNDS * 4 / 5 ? 150 : 0;
+	for (int i = 0; i < 8 + more; i++) {
+		const bool page = i < more;
+		void *block = malloc(page ? 400 : 1 + pick(300));
+		if (!page)
+			put(places, 30, block);
 	}
 }
 
@@ -193,10 +218,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*plant)(int round);
-	} faults[] = { { "cache", cache },       { "leak", leak },      { "shared", shared },
-		       { "load", load },         { "ladder", ladder },  { "hoist", hoist },
-		       { "batch", batch },       { "table", table },    { "start_up", start_up },
-		       { "mismatch", mismatch }, { "produce", produce } };
+	} faults[] = { { "cache", cache },    { "leak", leak },         { "index", index },
+		       { "jump", jump },      { "shared", shared },     { "load", load },
+		       { "ladder", ladder },  { "hoist", hoist },       { "batch", batch },
+		       { "table", table },    { "start_up", start_up }, { "mismatch", mismatch },
+		       { "produce", produce } };
 	void (*plant)(int) = nullptr;
 	for (auto &fault : faults)
 		if (argc > 1 && strcmp(argv[1], fault.name) == 0)

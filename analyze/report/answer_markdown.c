@@ -40,16 +40,29 @@ static bool is_figure(const struct answer_column *column)
 	return column->unit >= ANSWER_COUNT && column->unit <= ANSWER_SIGNED_SHARE;
 }
 
+/* A column without values is not shown. */
+static bool is_shown(const struct answer_table *t, unsigned column)
+{
+	const size_t end = answer_rows_shown(t) * t->n_columns;
+	if (t->columns[column].where == ANSWER_DATA)
+		return false;
+	for (size_t row = 0; row < end; row += t->n_columns) {
+		if (t->values[row + column].is != ANSWER_IS_NOTHING)
+			return true;
+	}
+	return false;
+}
+
 static void write_head(struct out *out, const struct answer_table *t)
 {
 	out_text(out, "|");
 	for (unsigned i = 0; i < t->n_columns; i++) {
-		if (t->columns[i].where != ANSWER_DATA)
+		if (is_shown(t, i))
 			out_printf(out, " %s |", t->columns[i].title);
 	}
 	out_text(out, "\n|");
 	for (unsigned i = 0; i < t->n_columns; i++) {
-		if (t->columns[i].where != ANSWER_DATA)
+		if (is_shown(t, i))
 			out_text(out, is_figure(&t->columns[i]) ? "--:|" : "---|");
 	}
 	out_text(out, "\n");
@@ -66,7 +79,7 @@ static void write_table(struct out *out, const struct answer_table *t, const str
 	for (size_t row = 0; row < end; row += t->n_columns) {
 		out_text(out, "|");
 		for (unsigned i = 0; i < t->n_columns; i++) {
-			if (t->columns[i].where == ANSWER_DATA)
+			if (!is_shown(t, i))
 				continue;
 			out_text(out, " ");
 			write_value(out, &t->values[row + i], t->columns[i].unit, style);

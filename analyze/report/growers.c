@@ -11,7 +11,7 @@
 
 /* Of a site: what its stacks that grow come to. */
 struct growing_stacks {
-	uint64_t bytes, since_ns;
+	uint64_t bytes, since_ns, grown;
 	double slope;
 	uint32_t fastest;
 	double fastest_slope; /* 0: none grows */
@@ -87,6 +87,7 @@ static bool judge_stacks(struct report *r, const struct groups *stacks, const ui
 		struct growing_stacks *s = &sites[site_of[stacks->items[i].stack]];
 		s->since_ns = s->fastest_slope && s->since_ns < j.since_ns ? s->since_ns : j.since_ns;
 		s->bytes += j.bytes;
+		s->grown += j.grown;
 		s->slope += j.slope;
 		if (j.slope > s->fastest_slope) {
 			s->fastest_slope = j.slope;
@@ -131,6 +132,7 @@ static bool settle(struct grower *g, const struct growing_stacks *s)
 		.verdict = VERDICT_GROWING,
 		.slope = s->slope,
 		.since_ns = s->since_ns,
+		.grown = s->grown,
 		.bytes = s->bytes,
 	};
 	return true;

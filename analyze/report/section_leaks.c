@@ -9,35 +9,34 @@
 #define DAY 86400.0
 #define MINUTE 60.0
 
-/* What grows: a minute's rate, or of a short run what it has grown by. */
+/* A screen has a minute's rate of what was seen to grow for long enough, of all else what it has grown by. */
 /* clang-format off */
-#define GROWTH_COLUMNS(rate_where, grown_where)                                    \
+#define GROWTH_COLUMNS                                                             \
 	{ "verdict", "verdict", ANSWER_TEXT, ANSWER_EVERYWHERE },                  \
 	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },                     \
-	{ "bytes_per_minute", "a minute", ANSWER_BYTES, rate_where },              \
-	{ "grown_bytes", "grew by", ANSWER_BYTES, grown_where }
+	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_DATA },             \
+	{ "grown_bytes", "grew by", ANSWER_BYTES, ANSWER_DATA },                   \
+	{ "", "a minute", ANSWER_BYTES, ANSWER_SCREEN },                           \
+	{ "", "grew by", ANSWER_BYTES, ANSWER_SCREEN }
 
-#define COLUMNS(rate_where, grown_where)                                           \
-	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },                     \
-	{ "blocks", "blocks", ANSWER_COUNT, ANSWER_EVERYWHERE },                   \
-	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },                     \
-	{ "oldest_ns", "oldest", ANSWER_NS, ANSWER_EVERYWHERE },                   \
-	{ "youngest_ns", "youngest", ANSWER_NS, ANSWER_DATA },                     \
-	GROWTH_COLUMNS(rate_where, grown_where),                                   \
-	{ "bytes_per_day", "a day", ANSWER_BYTES, ANSWER_DATA },                   \
-	REPORT_GROUP_COLUMNS
+static const struct answer_column columns[] = {
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "blocks", "blocks", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
+	{ "oldest_ns", "oldest", ANSWER_NS, ANSWER_EVERYWHERE },
+	{ "youngest_ns", "youngest", ANSWER_NS, ANSWER_DATA },
+	GROWTH_COLUMNS,
+	{ "bytes_per_day", "a day", ANSWER_BYTES, ANSWER_DATA },
+	REPORT_GROUP_COLUMNS,
+};
 
 /* Of what was freed at the exit only. */
-#define EXIT_COLUMNS(rate_where, grown_where)                                      \
-	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },                     \
-	GROWTH_COLUMNS(rate_where, grown_where),                                   \
-	REPORT_GROUP_COLUMNS
+static const struct answer_column exit_columns[] = {
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	GROWTH_COLUMNS,
+	REPORT_GROUP_COLUMNS,
+};
 /* clang-format on */
-
-static const struct answer_column columns[] = { COLUMNS(ANSWER_EVERYWHERE, ANSWER_DATA) };
-static const struct answer_column columns_of_short[] = { COLUMNS(ANSWER_DATA, ANSWER_EVERYWHERE) };
-static const struct answer_column exit_columns[] = { EXIT_COLUMNS(ANSWER_EVERYWHERE, ANSWER_DATA) };
-static const struct answer_column exit_columns_of_short[] = { EXIT_COLUMNS(ANSWER_DATA, ANSWER_EVERYWHERE) };
 
 /* When the blocks of a group that are live at the end were allocated, if `known`. */
 struct births {
@@ -100,21 +99,26 @@ static void write_ages(struct report *r, const struct births *births)
 	}
 }
 
-/* since, a minute, grew by, a day */
+static void write_if(struct report *r, bool known, uint64_t number)
+{
+	if (known)
+		answer_number(r->answer, number);
+	else
+		answer_nothing(r->answer);
+}
+
+/* since, a minute, grew by; the same on a screen; a day */
 static void write_growth(struct report *r, const struct judgement *j, bool day)
 {
-	if (j->verdict != VERDICT_GROWING) {
-		for (int i = 0; i < 3 + day; i++)
-			answer_nothing(r->answer);
-		return;
-	}
-	answer_number(r->answer, j->since_ns);
-	answer_number(r->answer, (uint64_t)(j->slope * MINUTE));
-	answer_number(r->answer, trends_grown(r, j));
-	if (day && trends_can_project(r))
-		answer_number(r->answer, (uint64_t)(j->slope * DAY));
-	else if (day)
-		answer_nothing(r->answer);
+	const bool grows = j->verdict == VERDICT_GROWING;
+	const bool project = grows && trends_can_project(r, j->since_ns);
+	write_if(r, grows, j->since_ns);
+	write_if(r, grows, (uint64_t)(j->slope * MINUTE));
+	write_if(r, grows, j->grown);
+	write_if(r, project, (uint64_t)(j->slope * MINUTE));
+	write_if(r, grows && !project, j->grown);
+	if (day)
+		write_if(r, project, (uint64_t)(j->slope * DAY));
 }
 
 static void write_leak(struct report *r, const struct leak *leak, enum group_by by, uint64_t all)
@@ -163,8 +167,7 @@ static void write_table(struct report *r, const struct groups *groups, uint64_t 
 {
 	const uint64_t top = report_top(r, 10);
 	struct leak *leaks = malloc((groups->n + (size_t)1) * sizeof(*leaks));
-	answer_table(r->answer, "leaks", NULL, trends_can_project(r) ? columns : columns_of_short,
-		     sizeof(columns) / sizeof(*columns));
+	answer_table(r->answer, "leaks", NULL, columns, sizeof(columns) / sizeof(*columns));
 	const uint32_t n = collect(r, groups, false, leaks);
 	for (uint32_t i = 0; i < n && i < top; i++)
 		write_leak(r, &leaks[i], groups->by, all);
@@ -180,8 +183,7 @@ static void write_until_exit(struct report *r, struct groups *groups)
 	r->no_memory |= !groups_sort(groups, ORDER_THEN);
 	const uint32_t n = collect(r, groups, true, leaks);
 	if (n)
-		answer_table(r->answer, "until_exit", "Freed at the exit only",
-			     trends_can_project(r) ? exit_columns : exit_columns_of_short,
+		answer_table(r->answer, "until_exit", "Freed at the exit only", exit_columns,
 			     sizeof(exit_columns) / sizeof(*exit_columns));
 	for (uint32_t i = 0; i < n && i < top; i++) {
 		answer_number(r->answer, leaks[i].judgement.bytes);

@@ -177,8 +177,8 @@ static const struct answer_column columns[] = {
 };
 
 /*
- * Columns of the screen's tables are in line, so what this one has beyond the others comes last. Of a short run the rate is
- * data, and what it grew by is shown; of a long one it is the other way round.
+ * Columns of the screen's tables are in line, so what this one has beyond the others comes last. If one grows for a short
+ * time, rates are data, and what all grew by is shown; else it is the other way round.
  */
 /* clang-format off */
 #define GROWTH_COLUMNS(verdict_where, key, title, other_key)                     \
@@ -233,25 +233,26 @@ static void write_largest(struct report *r, struct groups *groups, const char *k
 
 static void write_growers(struct report *r, const struct grower *growers, uint32_t n)
 {
-	const bool is_long = trends_can_project(r);
-	bool mixed = false;
+	bool mixed = false, is_long = true;
 	if (n == 0)
 		return;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		mixed |= growers[i].mixed;
+		is_long &= trends_can_project(r, growers[i].judgement.since_ns);
+	}
 	const struct answer_column *const shorts = mixed ? mixed_columns_of_short : growth_columns_of_short;
 	const struct answer_column *const longs = mixed ? mixed_columns : growth_columns;
 	answer_table(r->answer, "growth", "What grows", is_long ? longs : shorts,
 		     sizeof(growth_columns) / sizeof(*growth_columns));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct judgement *j = &growers[i].judgement;
-		const uint64_t rate = (uint64_t)(j->slope * 60), grown = trends_grown(r, j);
+		const uint64_t rate = (uint64_t)(j->slope * 60);
 		answer_number(r->answer, j->bytes);
-		answer_number(r->answer, is_long ? rate : grown);
+		answer_number(r->answer, is_long ? rate : j->grown);
 		answer_number(r->answer, j->since_ns);
 		report_name_group(r, &growers[i].group, BY_SITE);
 		answer_text(r->answer, growers[i].mixed ? "mixed" : verdict_names[VERDICT_GROWING]);
-		answer_number(r->answer, is_long ? grown : rate);
+		answer_number(r->answer, is_long ? j->grown : rate);
 	}
 }
 
@@ -267,15 +268,15 @@ static const char *function_of(char name[SENTENCE_NAME_SIZE], struct report *r, 
 		       : "one site";
 }
 
-/* By how much: a minute's rate, or of a short run what was seen. */
+/* By how much: a minute's rate, or of a short rise what was seen. */
 static char *describe_growth(const struct report *r, const struct judgement *j)
 {
 	char *text, bytes[FIGURE_SIZE], time[FIGURE_SIZE];
-	const bool rate = trends_can_project(r);
-	const uint64_t size = rate ? (uint64_t)(j->slope * 60) : trends_grown(r, j);
+	const bool rate = trends_can_project(r, j->since_ns);
+	const uint64_t size = rate ? (uint64_t)(j->slope * 60) : j->grown;
 	const uint64_t when = rate ? j->since_ns : r->end_ns - j->since_ns;
 	return asprintf(&text, "%s by %s %s %s", rate ? "grows" : "grew",
-			figure_bytes(bytes, size, r->query->si), rate ? "a minute since" : "in",
+			figure_bytes(bytes, size, r->query->si), rate ? "a minute since" : "in the last",
 			figure_time(time, when)) < 0
 		       ? NULL
 		       : text;
@@ -285,7 +286,7 @@ static char *describe_growth(const struct report *r, const struct judgement *j)
 static void note_growth(struct report *r, const struct grower *growers, uint32_t n, uint64_t peak)
 {
 	char name[SENTENCE_NAME_SIZE], by[SENTENCE_NAME_SIZE];
-	if (n == 0 || (double)trends_grown(r, &growers[0].judgement) < WORTH_A_SENTENCE * (double)peak)
+	if (n == 0 || (double)growers[0].judgement.grown < WORTH_A_SENTENCE * (double)peak)
 		return;
 	char *growth = describe_growth(r, &growers[0].judgement);
 	const uint32_t caller = growers[0].mixed ? sites_caller(r->sites, growers[0].group.stack) : MST_NONE;

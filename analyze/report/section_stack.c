@@ -77,10 +77,11 @@ static void write_trend(struct report *r, const struct group *g, const uint32_t 
 	answer_fact_text(r->answer, "verdict", "verdict", verdict_names[judgement.verdict]);
 	if (judgement.verdict == VERDICT_GROWING) {
 		answer_fact(r->answer, "since_ns", "since", ANSWER_NS, judgement.since_ns);
-		answer_fact(r->answer, "bytes_per_minute", trends_can_project(r) ? "a minute" : NULL,
-			    ANSWER_BYTES, (uint64_t)(judgement.slope * 60));
-		answer_fact(r->answer, "grown_bytes", trends_can_project(r) ? NULL : "grew by", ANSWER_BYTES,
-			    trends_grown(r, &judgement));
+		const bool project = trends_can_project(r, judgement.since_ns);
+		answer_fact(r->answer, "bytes_per_minute", project ? "a minute" : NULL, ANSWER_BYTES,
+			    (uint64_t)(judgement.slope * 60));
+		answer_fact(r->answer, "grown_bytes", project ? NULL : "grew by", ANSWER_BYTES,
+			    judgement.grown);
 	}
 }
 

@@ -58,22 +58,24 @@ static struct trend trend_of(const struct report *r, const struct group *group, 
 	return trend;
 }
 
+static uint64_t ns_until_end(const struct report *r, uint64_t from_ns)
+{
+	return r->end_ns > from_ns ? r->end_ns - from_ns : 0;
+}
+
 bool trends_judge_series(const struct report *r, const struct group *group, const int64_t *series,
 			 struct judgement *judgement)
 {
 	const struct trend trend = trend_of(r, group, series);
-	return verdict_judge(&trend, judgement);
+	if (!verdict_judge(&trend, judgement))
+		return false;
+	judgement->grown = (uint64_t)(judgement->slope * (double)ns_until_end(r, judgement->since_ns) / 1e9);
+	return true;
 }
 
-bool trends_can_project(const struct report *r)
+bool trends_can_project(const struct report *r, uint64_t since_ns)
 {
-	return r->end_ns - r->begin_ns >= PROJECTABLE_NS;
-}
-
-uint64_t trends_grown(const struct report *r, const struct judgement *j)
-{
-	const uint64_t ns = r->end_ns > j->since_ns ? r->end_ns - j->since_ns : 0;
-	return (uint64_t)(j->slope * (double)ns / 1e9);
+	return ns_until_end(r, since_ns) >= PROJECTABLE_NS;
 }
 
 void trends_note_length(struct report *r)

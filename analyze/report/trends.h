@@ -36,13 +36,10 @@ bool trends_judge_series(const struct report *report, const struct group *group,
 			 struct judgement *judgement);
 
 /*
- * Whether the run is long enough to say what growth would come to in a minute or a day: 10 s. Of a shorter one only what
- * was seen is said: trends_grown().
+ * Whether what grows since then was seen long enough to say what it would come to in a minute or a day: 10 s. Else only
+ * what was seen is said: what it grew by.
  */
-bool trends_can_project(const struct report *report);
-
-/* By how many bytes what grows has grown: its slope, from the moment since which it does until the end of the run. */
-uint64_t trends_grown(const struct report *report, const struct judgement *judgement);
+bool trends_can_project(const struct report *report, uint64_t since_ns);
 
 /* A note on why nothing is judged, if the run was too short for that. */
 void trends_note_length(struct report *report);

@@ -9,7 +9,7 @@
 
 #define SECOND 1000000000u
 
-enum { FEW_BUCKETS = 20, FEW_BLOCKS = 10, MOST_MEDIAN = 32 };
+enum { FEW_BUCKETS = 20, FEW_BLOCKS = 10, FEW_POINTS = 8, MOST_MEDIAN = 32, MOST_POINTS = 512 };
 
 const char *const verdict_names[VERDICTS] = {
 	[VERDICT_NONE] = "not judged", [VERDICT_ONCE] = "once",         [VERDICT_UNTIL_EXIT] = "until exit",
@@ -114,29 +114,34 @@ static size_t count_falling(int64_t *sorted, int64_t *scratch, uint32_t n)
 }
 
 /*
- * The median of the slopes of all pairs of points, in bytes a bucket; 0 if the lower end of its 95 % interval isn't
- * above 0: the slope whose rank is as far below the middle as Kendall's statistic of unrelated points may lie. False: no
- * memory.
+ * Whether the lower end of the slope's 95 % interval is above 0: the slope whose rank is as far below the middle as Kendall's
+ * statistic of unrelated points may lie.
  */
-static bool find_slope(const int64_t *series, uint32_t n, double *slope)
+static bool is_rising(const int64_t *series, uint32_t from, uint32_t to)
 {
-	const size_t pairs = (size_t)n * (n - 1) / 2;
+	int64_t sorted[MOST_POINTS], scratch[MOST_POINTS];
+	const uint32_t n = to - from;
+	const double pairs = (double)n * (n - 1) / 2;
 	const double spread = 1.96 * sqrt((double)n * (n - 1) * (2.0 * n + 5) / 18);
-	const double rank = ((double)pairs - spread) / 2;
-	const size_t most = rank > 0 ? (size_t)rank : 0;
-	double *slopes = malloc(pairs * sizeof(*slopes) + 2 * n * sizeof(*series));
+	const double rank = (pairs - spread) / 2;
+	assert(n <= MOST_POINTS);
+	memcpy(sorted, series + from, n * sizeof(*series));
+	return count_falling(sorted, scratch, n) <= (rank > 0 ? (size_t)rank : 0);
+}
+
+/* The median of the slopes of all pairs of points, in bytes a bucket; 0 if is_rising() isn't true. False: no memory. */
+static bool find_slope(const int64_t *series, uint32_t from, uint32_t to, double *slope)
+{
+	const size_t n = to - from, pairs = n * (n - 1) / 2;
 	size_t k = 0;
 	*slope = 0;
+	if (!is_rising(series, from, to))
+		return true;
+	double *slopes = malloc((pairs + 1) * sizeof(*slopes));
 	if (!slopes)
 		return false;
-	int64_t *const sorted = (int64_t *)slopes;
-	memcpy(sorted, series, n * sizeof(*series));
-	if (count_falling(sorted, sorted + n, n) > most) {
-		free(slopes);
-		return true;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t j = i + 1; j < n; j++)
+	for (uint32_t i = from; i < to; i++) {
+		for (uint32_t j = i + 1; j < to; j++)
 			slopes[k++] = ((double)series[j] - (double)series[i]) / (j - i);
 	}
 	*slope = median_slope(slopes, pairs);
@@ -144,16 +149,45 @@ static bool find_slope(const int64_t *series, uint32_t n, double *slope)
 	return true;
 }
 
-/* The end of the last bucket from `from` on, before the clean-up, whose level is the lowest. */
-static uint64_t last_low_ns(const struct trend *t, uint32_t from)
+/* ---- Where a rise begins ---- */
+
+/*
+ * The point that lies furthest below the straight line from `start` to the last tenth's middle level, if that is a quarter of
+ * the line's height or more; `start` if there is none.
+ */
+static uint32_t next_knee(const int64_t *series, uint32_t start, uint32_t to)
 {
-	const int64_t low = range_of(t->series, from, t->clean_up).low;
-	uint32_t last = from;
-	for (uint32_t i = from; i < t->clean_up; i++) {
-		if (t->series[i] == low)
-			last = i;
+	const uint32_t tenth = (to - start) / 10, part = tenth ? tenth : 1, end = to - part + part / 2;
+	const uint32_t until = to - (part > FEW_POINTS ? part : FEW_POINTS);
+	const double first = (double)series[start], height = median_of(series, to - part, part) - first;
+	const double width = end - start;
+	uint32_t knee = start;
+	double deepest = height / 4 * width;
+	if (height <= 0 || to - start <= FEW_POINTS)
+		return start;
+	for (uint32_t i = start + 1; i < until; i++) {
+		const double depth = (first - (double)series[i]) * width + height * (i - start);
+		if (depth >= deepest) {
+			deepest = depth;
+			knee = i;
+		}
 	}
-	return t->begin_ns + (last + 1) * t->span_ns;
+	return knee;
+}
+
+/* The last bucket of the lowest level in [from, to); behind it, if the series bends upwards there, where it last does. */
+static uint32_t rise_begins(const int64_t *series, uint32_t from, uint32_t to)
+{
+	uint32_t start = from, knee = from;
+	for (uint32_t i = from; i < to; i++) {
+		if (series[i] <= series[knee])
+			knee = i;
+	}
+	do {
+		start = knee;
+		knee = next_knee(series, start, to);
+	} while (knee != start);
+	return start;
 }
 
 /* ---- The rules ---- */
@@ -213,19 +247,42 @@ static bool still_rises(const int64_t *series, uint32_t from, uint32_t to, doubl
 	return rise >= slope / 2 * (third - part);
 }
 
+static bool last_third_is_higher(const int64_t *series, uint32_t from, uint32_t to)
+{
+	const uint32_t third = (to - from) / 3;
+	return range_of(series, to - third, to).low > range_of(series, from, from + third).high;
+}
+
+/* Whether what is behind the middle of the run is above all that was before. */
+static bool is_late(const struct trend *t)
+{
+	const uint32_t middle = t->n / 2, end = t->clean_up;
+	return range_of(t->series, end - (end - middle) / 3, end).low > range_of(t->series, 0, middle).high;
+}
+
+/* Whether [from, to) may grow, and from where on. */
+static bool find_rise(const int64_t *series, uint32_t from, uint32_t to, uint32_t *start)
+{
+	if (!last_third_is_higher(series, from, to))
+		return false;
+	*start = rise_begins(series, from, to);
+	return last_third_is_higher(series, *start, to);
+}
+
 /* Judges the buckets from `from` to the clean-up. False: no memory. */
 static bool judge_growth(const struct trend *t, uint32_t from, struct judgement *j)
 {
-	const uint32_t to = t->clean_up, third = (to - from) / 3;
+	const uint32_t to = t->clean_up;
+	uint32_t start;
 	double slope;
-	if (range_of(t->series, to - third, to).low <= range_of(t->series, from, from + third).high)
+	if (!find_rise(t->series, from, to, &start) || !is_rising(t->series, start + (to - start) / 2, to))
 		return true;
-	if (!find_slope(t->series + from, to - from, &slope))
+	if (!find_slope(t->series, start, to, &slope))
 		return false;
-	if (slope > 0 && still_rises(t->series, from, to, slope)) {
+	if (slope > 0 && still_rises(t->series, start, to, slope)) {
 		j->verdict = VERDICT_GROWING;
 		j->slope = slope * SECOND / (double)t->span_ns;
-		j->since_ns = last_low_ns(t, from);
+		j->since_ns = t->begin_ns + (start + 1) * t->span_ns;
 	}
 	return true;
 }
@@ -233,27 +290,21 @@ static bool judge_growth(const struct trend *t, uint32_t from, struct judgement 
 /* As long as the run has lasted, or late and above all that was before. False: no memory. */
 static bool find_growth(const struct trend *t, struct judgement *j)
 {
-	const uint32_t middle = t->n / 2, end = t->clean_up;
 	if (t->allocated < FEW_BLOCKS)
 		return true;
 	if (!judge_growth(t, t->n / 10, j))
 		return false;
-	if (j->verdict == VERDICT_NONE &&
-	    range_of(t->series, end - (end - middle) / 3, end).low > range_of(t->series, 0, middle).high)
-		return judge_growth(t, middle, j);
-	return true;
+	return j->verdict != VERDICT_NONE || !is_late(t) || judge_growth(t, t->n / 2, j);
 }
 
-/* Whether more than half of the pairs of points in [from, clean_up) rise by `slope` a bucket or less. */
-static bool most_are_slower(const struct trend *t, uint32_t from, int64_t slope)
+/* Whether more than half of the pairs of points in [from, to) rise by `slope` a bucket or less. */
+static bool most_are_slower(const int64_t *series, uint32_t from, uint32_t to, int64_t slope)
 {
-	enum { MOST = 512 };
-	int64_t levels[MOST], scratch[MOST];
-	const uint32_t n = t->clean_up - from;
-	if (n > MOST)
-		return false;
+	int64_t levels[MOST_POINTS], scratch[MOST_POINTS];
+	const uint32_t n = to - from;
+	assert(n <= MOST_POINTS);
 	for (uint32_t i = 0; i < n; i++) {
-		if (__builtin_sub_overflow(t->series[from + i], slope * i, &levels[i]))
+		if (__builtin_sub_overflow(series[from + i], slope * i, &levels[i]))
 			return false;
 	}
 	return count_falling(levels, scratch, n) > (size_t)n * (n - 1) / 4;
@@ -261,19 +312,28 @@ static bool most_are_slower(const struct trend *t, uint32_t from, int64_t slope)
 
 /*
  * Of all pairs of k points, more than half are a quarter of k or more apart. So one of these has the median slope or a
- * larger one, and rises by no more than the range. Growth is judged over what is behind the middle, or over more.
+ * larger one, and rises by no more than the range.
  */
+static bool growth_is_slower(const struct trend *t, uint32_t from, double slope)
+{
+	const uint32_t to = t->clean_up;
+	uint32_t start;
+	if (!find_rise(t->series, from, to, &start))
+		return true;
+	const uint32_t quarter = (to - start) / 4;
+	const struct range all = range_of(t->series, start, to);
+	if (((double)all.high - (double)all.low) / (quarter ? quarter : 1) <= slope)
+		return true;
+	return slope < 1e15 && most_are_slower(t->series, start, to, (int64_t)slope);
+}
+
 bool verdict_is_slower(const struct trend *t, double slope)
 {
 	const double bucket = slope * (1 - 1e-9) * (double)t->span_ns / SECOND;
 	if (t->n < FEW_BUCKETS)
 		return true;
-	const struct range all = range_of(t->series, 0, t->clean_up);
-	const uint32_t behind = t->clean_up - t->n / 2, apart = behind / 4;
-	if (((double)all.high - (double)all.low) / apart <= bucket)
-		return true;
-	return bucket < 1e15 && most_are_slower(t, t->n / 10, (int64_t)bucket) &&
-	       most_are_slower(t, t->n / 2, (int64_t)bucket);
+	return growth_is_slower(t, t->n / 10, bucket) &&
+	       (!is_late(t) || growth_is_slower(t, t->n / 2, bucket));
 }
 
 uint32_t verdict_clean_up(const int64_t *levels, uint32_t n)

@@ -18,9 +18,10 @@ enum verdict {
 	VERDICT_BOUNDED,
 	VERDICT_SAWTOOTH, /* fell by more than half of its height, twice or more */
 	/*
-	 * Behind the first tenth of the run, or behind its middle above all that was before: Theil-Sen slope above 0 with
-	 * its 95 % interval above 0; the last third's minimum is above the first third's maximum; the last third rises at
-	 * half the slope or faster; and at least 10 blocks were allocated.
+	 * Behind the first tenth of the run, or behind its middle above all that was before, the last third's minimum is
+	 * above the first third's maximum. From where the rise begins, that is so, too; Theil-Sen slope above 0 with its
+	 * 95 % interval above 0, in the second half as well; the last third rises at half the slope or faster. And at least
+	 * 10 blocks were allocated.
 	 */
 	VERDICT_GROWING,
 	VERDICTS
@@ -47,8 +48,9 @@ uint32_t verdict_clean_up(const int64_t *levels, uint32_t n);
 
 struct judgement {
 	enum verdict verdict;
-	double slope;      /* bytes a second; of VERDICT_GROWING, else 0 */
-	uint64_t since_ns; /* of VERDICT_GROWING: the last time of its lowest level */
+	double slope;      /* bytes a second since since_ns; of VERDICT_GROWING, else 0 */
+	uint64_t since_ns; /* of VERDICT_GROWING: where the rise begins that goes on until the clean-up */
+	uint64_t grown;    /* of VERDICT_GROWING: bytes since then, by its slope */
 	uint64_t bytes;    /* live at the end; if the clean-up freed more than half of it, live before */
 };
 

@@ -14,7 +14,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import run_methods    # noqa: E402
 
-FAULTS = ("cache", "leak", "shared", "load", "ladder", "hoist", "batch", "table", "start_up", "mismatch", "produce")
+FAULTS = ("cache", "leak", "index", "jump", "shared", "load", "ladder", "hoist", "batch", "table", "start_up",
+          "mismatch", "produce")
 SECTIONS = ("overview", "leaks", "growth", "steps", "churn", "threads", "errors")
 ROUND = 6000            # microseconds; 2.4 s in all
 LATE = 150              # ms: the machine was too busy for a judgement by time
@@ -77,10 +78,11 @@ class Tests:
         return [row["function"] for row in rows]
 
     def test_only_leaks_grow(self):
-        wanted = {"leak": ["leak(int)"], "shared": ["keep(unsigned long)"]}
+        wanted = {"leak": ["leak(int)"], "index": ["index(int)"], "shared": ["keep(unsigned long)"]}
         for fault in FAULTS:
             assert self.grows(fault) == wanted.get(fault, []), (fault, self.grows(fault))
-            assert ("growing" in self.verdicts(fault)) == (fault == "leak"), (fault, self.verdicts(fault))
+            grows = fault in ("leak", "index")
+            assert ("growing" in self.verdicts(fault)) == grows, (fault, self.verdicts(fault))
 
     def test_leak(self):
         assert self.verdicts("leak") == {"growing"}
@@ -92,6 +94,19 @@ class Tests:
         assert row["bytes_per_day"] is None, "a day of 2.4 seconds"
         assert 200 * 100 / 1.5 < row["grown_bytes"] < 200 * 100 * 1.5, row
         assert "leak(int) grew by" in "\n".join(self.sections["leak"]["overview"]["notes"])
+
+    def test_what_grows_late_has_its_own_rate(self):
+        """Not that of the run, which is a fifth of it or less."""
+        row = of("index", self.sections["index"]["leaks"]["leaks"])[0]
+        true = 4 * 400 * 80
+        assert true / 1.3 < row["grown_bytes"] < true * 1.3, row
+        assert .7 * 2.4 * SECOND < row["since_ns"] < .87 * 2.4 * SECOND, row
+        rate = true / (2.4 / 5) * 60
+        assert rate / 1.4 < row["bytes_per_minute"] < rate * 1.4, row
+        growth, = self.sections["index"]["overview"]["growth"]
+        assert all(row[key] == growth[key] for key in ("bytes_per_minute", "since_ns", "grown_bytes")), (row, growth)
+        said = "\n".join(self.sections["index"]["overview"]["notes"])
+        assert "index(int) grew by" in said and "in the last" in said, said
 
     def test_leak_beside_a_cache(self):
         """The site does not grow, one of its stacks does: that one is what the overview is about."""
@@ -111,6 +126,7 @@ class Tests:
         for fault, verdict in (("cache", "bounded"), ("batch", "sawtooth"), ("table", "until exit"),
                                ("start_up", "once")):
             assert self.verdicts(fault) == {verdict}, (fault, self.verdicts(fault))
+        assert self.verdicts("jump") == {"not judged"}, self.verdicts("jump")
         for fault in ("load", "ladder", "hoist", "mismatch", "produce"):
             assert not self.verdicts(fault), (fault, self.verdicts(fault))
 

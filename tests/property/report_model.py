@@ -328,16 +328,40 @@ def middle(levels):
     return sorted(levels)[len(levels) // 2]
 
 
+def last_third_is_higher(levels):
+    third = len(levels) // 3
+    return min(levels[-third:]) > max(levels[:third])
+
+
+def begins(late):
+    """The bucket in which a rise begins: the last one of the lowest level, then each knee behind it that is deep."""
+    start = len(late) - 1 - late[::-1].index(min(late))
+    while len(late) - start > 8:
+        part = max((len(late) - start) // 10, 1)
+        width, height = len(late) - part + part // 2 - start, middle(late[-part:]) - late[start]
+        depths = [((late[start] - late[i]) * width + height * (i - start), i)
+                  for i in range(start + 1, len(late) - max(part, 8))]
+        depth, knee = max(depths, default=(0, start))
+        if height <= 0 or 4 * depth < height * width:
+            break
+        start = knee
+    return start
+
+
 def rise(late):
-    """The slope, in bytes a bucket, and the last bucket of the lowest level; None: they don't rise."""
+    """The slope, in bytes a bucket, and the bucket in which the rise begins; None: they don't rise."""
+    if not last_third_is_higher(late):
+        return None
+    start = begins(late)
+    late = late[start:]
     third, part = len(late) // 3, max(len(late) // 10, 1)
-    if min(late[-third:]) <= max(late[:third]):
+    if not last_third_is_higher(late) or slope_and_low(late[len(late) // 2:])[1] <= 0:
         return None
     slope, low = slope_and_low(late)
     by = middle(late[-part:]) - middle(late[-third:][:part])
     if slope <= 0 or low <= 0 or by < slope / 2 * (third - part):
         return None
-    return slope, len(late) - 1 - late[::-1].index(min(late))
+    return slope, start
 
 
 def growth_of(levels, until, allocated):
@@ -397,7 +421,7 @@ def judged_bytes(levels, until):
 
 
 def what_grows(timeline, model, paths):
-    """By site that grows, in all or in parts: bytes, bytes a second, first bucket, whether only parts grow."""
+    """By site that grows: bytes, slope and first bucket of it or of each part that grows, whether only parts grow."""
     until, sites, least = clean_up(timeline.levels), defaultdict(list), max(model.total, model.peak) / 100
     at_peak, at_end = by_stack(model.peak_live), by_stack(model.live.values())
     nothing = [0] * len(timeline.levels)
@@ -415,10 +439,9 @@ def what_grows(timeline, model, paths):
                 parts.append((judged_bytes(timeline.series[stack], until), *growth))
         size = judged_bytes(levels, until)
         if parts and (not whole or sum(part[0] for part in parts) <= size // 2):
-            yield (site, sum(part[0] for part in parts), (sum(part[1] for part in parts),
-                                                          min(part[2] for part in parts)), 'mixed')
+            yield site, sum(part[0] for part in parts), [part[1:] for part in parts], 'mixed'
         elif whole:
-            yield site, size, whole, 'growing'
+            yield site, size, [whole], 'growing'
 
 
 def find_steps(levels):
@@ -659,13 +682,13 @@ def compare_sites(section, model, paths):
 
 def compare_what_grows(section, model, timeline, paths):
     """The first screen has the three that grow fastest. Of those as fast as the third, any."""
-    growing = sorted(what_grows(timeline, model, paths), key=lambda row: -row[2][0]) if model.calls else []
-    rows = [(site, size, *growth_figures(timeline, growth)[:3], verdict) for site, size, growth, verdict in growing]
+    growing = sorted(what_grows(timeline, model, paths), key=lambda row: -slope_of(row[2])) if model.calls else []
+    rows = [(site, size, *figures_of_parts(timeline, growth), verdict) for site, size, growth, verdict in growing]
     got = values(section.get('growth', []), 'function', 'bytes', 'since_ns', 'bytes_per_minute', 'grown_bytes',
                  'verdict')
     same('number that grow', len(got), min(len(rows), 3))
-    least = growing[2][2][0] * (1 + 1e-9) if len(rows) > 3 else 0
-    clear = [row for row, (_, _, growth, _) in zip(rows, growing) if growth[0] > least]
+    least = slope_of(growing[2][2]) * (1 + 1e-9) if len(rows) > 3 else 0
+    clear = [row for row, (_, _, growth, _) in zip(rows, growing) if slope_of(growth) > least]
     same_rows('what grows', got[:len(clear)], clear)
     same_rows('what grows as fast', [row for row in got if row not in rows], [])
 
@@ -710,14 +733,24 @@ def compare_groups(bench, model, paths, words):
 
 
 def growth_figures(timeline, growth):
-    """Since when, bytes a minute, bytes since then, and bytes a day, of which a run below 10 s says nothing."""
+    """Since when, bytes a minute, bytes since then, and bytes a day, of which a rise below 10 s says nothing."""
     if not growth:
         return None, None, None, None
     second = growth[0] * SECOND / timeline.span
     since = timeline.begin + (growth[1] + 1) * timeline.span
     grown = int(second * max(timeline.end - since, 0) / 1e9)
-    day = int(second * 86400) if timeline.end - timeline.begin >= 10 * SECOND else None
+    day = int(second * 86400) if timeline.end - since >= 10 * SECOND else None
     return since, int(second * 60), grown, day
+
+
+def slope_of(parts):
+    return sum(part[0] for part in parts)
+
+
+def figures_of_parts(timeline, parts):
+    """As growth_figures() of a site, without the day."""
+    since, grown = zip(*(growth_figures(timeline, part)[0:3:2] for part in parts))
+    return min(since), int(slope_of(parts) * SECOND / timeline.span * 60), sum(grown)
 
 
 def compare_leaks(section, model, timeline):

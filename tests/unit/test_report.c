@@ -299,6 +299,127 @@ static void a_leak_that_begins_late_grows(void **state)
 	assert_int_equal(judge(series, 10000, 100, &j), VERDICT_NONE);
 }
 
+/* Of 0 to 1, the same each time. */
+static double noise_at(uint32_t seed, uint32_t i)
+{
+	uint32_t x = (seed + 1) * 2654435761u ^ i * 2246822519u;
+	x = (x ^ x >> 15) * 3266489917u;
+	x ^= x >> 13;
+	return (double)(x & 0xffff) / 0x10000;
+}
+
+enum { SEEDS = 50 };
+
+/* Of SEEDS series of `shape` beside noise, those that grow; their slopes are within `part` of `slope` bytes a second. */
+static unsigned count_growing(double (*shape)(unsigned i), unsigned noise, double slope, double part)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	unsigned n = 0;
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		for (unsigned i = 0; i < BUCKETS; i++)
+			series[i] = (int64_t)(10000 + shape(i) + noise * noise_at(seed, i));
+		if (judge(series, 100000, 200, &j) != VERDICT_GROWING)
+			continue;
+		n++;
+		assert_true(j.slope > slope * (1 - part) && j.slope < slope * (1 + part));
+	}
+	return n;
+}
+
+static double level(unsigned i)
+{
+	(void)i;
+	return 0;
+}
+
+static double leak(unsigned i)
+{
+	return 100.0 * i;
+}
+
+/* An index that is built in the last fifth. */
+static double late_rise(unsigned i)
+{
+	return i < 160 ? 0 : 1000.0 * (i - 160);
+}
+
+/* Another level from 80, 75, 55, 30 and 15 % on. */
+static double late_jump(unsigned i)
+{
+	return i < 160 ? 0 : 50000;
+}
+
+static double jump_behind_the_middle(unsigned i)
+{
+	return i < 110 ? 0 : 50000;
+}
+
+static double jump_before_the_middle(unsigned i)
+{
+	return i < 60 ? 0 : 50000;
+}
+
+static double early_jump(unsigned i)
+{
+	return i < 30 ? 0 : 50000;
+}
+
+static double two_late_jumps(unsigned i)
+{
+	return i < 150 ? 0 : i < 178 ? 50000 : 100000;
+}
+
+static double leak_with_a_jump(unsigned i)
+{
+	return 100.0 * i + (i < 130 ? 0 : 50000);
+}
+
+static double leak_behind_an_early_jump(unsigned i)
+{
+	return 100.0 * i + (i < 30 ? 0 : 50000);
+}
+
+/* A container whose size doubles, with as many elements each second. */
+static double doubling(unsigned i)
+{
+	unsigned room = 1;
+	while (room < i)
+		room *= 2;
+	return 1000.0 * room;
+}
+
+static double stairs(unsigned i)
+{
+	return 1000.0 * (i - i % 20);
+}
+
+static void rises_have_their_own_slope(void **state)
+{
+	(void)state;
+	for (unsigned noise = 0; noise < 5000; noise += 1500) {
+		assert_int_equal(count_growing(leak, noise, 1000, .15), SEEDS);
+		assert_int_equal(count_growing(late_rise, noise, 10000, .15), SEEDS);
+		assert_int_equal(count_growing(stairs, noise, 10000, .2), SEEDS);
+	}
+	for (unsigned noise = 0; noise < 1500; noise += 600) {
+		assert_int_equal(count_growing(leak_with_a_jump, noise, 1000, .4), SEEDS);
+		assert_int_equal(count_growing(leak_behind_an_early_jump, noise, 1000, .3), SEEDS);
+	}
+}
+
+static void steps_do_not_grow(void **state)
+{
+	static double (*const shapes[])(unsigned) = { level,      late_jump,      jump_behind_the_middle,
+						      early_jump, two_late_jumps, jump_before_the_middle,
+						      doubling };
+	(void)state;
+	for (size_t i = 0; i < COUNT(shapes); i++) {
+		for (unsigned noise = 0; noise < 5000; noise += 700)
+			assert_int_equal(count_growing(shapes[i], noise, 0, 0), 0);
+	}
+}
+
 /* ---- Steps ---- */
 
 static void a_jump_that_comes_back_is_found(void **state)
@@ -482,6 +603,8 @@ int main(void)
 		cmocka_unit_test(what_outlives_the_clean_up_is_judged_at_the_end),
 		cmocka_unit_test(what_levels_off_does_not_grow),
 		cmocka_unit_test(a_leak_that_begins_late_grows),
+		cmocka_unit_test(rises_have_their_own_slope),
+		cmocka_unit_test(steps_do_not_grow),
 		cmocka_unit_test(a_jump_that_comes_back_is_found),
 		cmocka_unit_test(the_largest_steps_are_kept_in_order),
 		cmocka_unit_test(noise_and_a_steady_rise_have_no_steps),
