@@ -403,7 +403,9 @@ static void write_meta(struct out *out, void *data)
 {
 	const struct maker *m = data;
 	const struct diff *d = m->page->diff;
-	char *filter = m->page->filter ? answer_show_filter(m->page->filter) : NULL;
+	char *filter = m->page->filter
+			       ? answer_show_filter(m->page->filter, &(struct answer_style){ .utf8 = true })
+			       : NULL;
 	const bool cut = m->tree.n_all > m->tree.n;
 	char shown[FIGURE_SIZE], all[FIGURE_SIZE];
 	out_text(out, "{\"version\":1,\"trace\":");

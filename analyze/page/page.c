@@ -200,7 +200,9 @@ static void write_notes(struct out *out, const struct parts *p)
 	const char *comma = "";
 	char shown[FIGURE_SIZE], all[FIGURE_SIZE];
 	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
-	char *filter = r->answer->filter ? answer_show_filter(r->answer->filter) : NULL;
+	char *filter = r->answer->filter
+			       ? answer_show_filter(r->answer->filter, &(struct answer_style){ .utf8 = true })
+			       : NULL;
 	if (filter) {
 		json_string(out, filter);
 		comma = ",";

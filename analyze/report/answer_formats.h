@@ -21,7 +21,8 @@ void answer_write_markdown(struct out *out, const struct answer *answer, const s
 void answer_write_csv(struct out *out, const struct answer *answer);
 
 /* What stands above all sections of a filtered answer, without an end of line. The caller frees it; NULL: no memory. */
-char *answer_show_filter(const struct answer_filter *filter);
+char *answer_show_filter(const struct answer_filter *filter, const struct answer_style *style);
+char *answer_show_note(const struct answer_note *note, const struct answer_style *style);
 
 /*
  * A value as people read it, in at most `most` characters if it is text. The caller frees it; NULL: no memory.

@@ -9,11 +9,16 @@
 /* Longest name in a table. */
 enum { NAME = 120, GRAPH = 24 };
 
-/* Characters that mean something in Markdown or HTML get a backslash or become an entity. */
-static void write_escaped(struct out *out, const char *text)
+/*
+ * Characters that mean something in Markdown or HTML get a backslash or become an entity. So do blanks of a graph, which
+ * browsers drop otherwise.
+ */
+static void write_escaped(struct out *out, const char *text, bool graph)
 {
 	for (; *text; text++) {
-		if (*text == '<')
+		if (*text == ' ' && graph)
+			out_text(out, "&nbsp;");
+		else if (*text == '<')
 			out_text(out, "&lt;");
 		else if (*text == '&')
 			out_text(out, "&amp;");
@@ -29,7 +34,7 @@ static void write_value(struct out *out, const struct answer_value *value, enum 
 {
 	char *text = answer_show(value, unit, unit == ANSWER_SERIES ? GRAPH : NAME, style);
 	if (text)
-		write_escaped(out, text);
+		write_escaped(out, text, unit == ANSWER_SERIES);
 	else
 		out_fail(out, ENOMEM);
 	free(text);
@@ -90,11 +95,11 @@ static void write_table(struct out *out, const struct answer_table *t, const str
 	out_text(out, "\n");
 }
 
-static void write_filter(struct out *out, const struct answer_filter *filter)
+/* Consumes `text`; NULL: no memory. */
+static void write_paragraph(struct out *out, char *text)
 {
-	char *text = answer_show_filter(filter);
 	if (text)
-		write_escaped(out, text);
+		write_escaped(out, text, false);
 	else
 		out_fail(out, ENOMEM);
 	out_text(out, "\n\n");
@@ -104,10 +109,13 @@ static void write_filter(struct out *out, const struct answer_filter *filter)
 void answer_write_markdown(struct out *out, const struct answer *answer, const struct answer_style *style)
 {
 	if (answer->filter)
-		write_filter(out, answer->filter);
+		write_paragraph(out, answer_show_filter(answer->filter, style));
 	for (const struct answer_section *s = answer->sections; s; s = s->next) {
-		if (s->title)
-			out_printf(out, "## %s\n\n", s->title);
+		if (s->title) {
+			const struct answer_value title = { .is = ANSWER_IS_TEXT, .text = s->title };
+			out_text(out, "## ");
+			write_paragraph(out, answer_show(&title, ANSWER_TEXT, UINT32_MAX, style));
+		}
 		for (const struct answer_fact *f = s->facts; f; f = f->next) {
 			if (!f->title)
 				continue;
@@ -118,9 +126,7 @@ void answer_write_markdown(struct out *out, const struct answer *answer, const s
 		out_text(out, s->facts ? "\n" : "");
 		for (const struct answer_table *t = s->tables; t; t = t->next)
 			write_table(out, t, style);
-		for (const struct answer_note *n = s->notes; n; n = n->next) {
-			write_escaped(out, n->text);
-			out_text(out, "\n\n");
-		}
+		for (const struct answer_note *n = s->notes; n; n = n->next)
+			write_paragraph(out, answer_show_note(n, style));
 	}
 }

@@ -18,7 +18,32 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-char *answer_show_filter(const struct answer_filter *f)
+/* Makes \xNN of each byte that isn't ASCII. Consumes `text`; NULL: it was NULL, or no memory. */
+static char *to_ascii(char *text)
+{
+	size_t n = 1;
+	for (const char *c = text; c && *c; c++)
+		n += *c & 0x80 ? 4 : 1;
+	char *copy = text ? malloc(n) : NULL, *to = copy;
+	for (const char *c = text; copy && *c; c++) {
+		if (*c & 0x80)
+			to += sprintf(to, "\\x%02x", (unsigned char)*c);
+		else
+			*to++ = *c;
+	}
+	if (copy)
+		*to = '\0';
+	free(text);
+	return copy;
+}
+
+char *answer_show_note(const struct answer_note *note, const struct answer_style *style)
+{
+	char *copy = printable_copy(note->text, strlen(note->text));
+	return style->utf8 ? copy : to_ascii(copy);
+}
+
+static char *describe_filter(const struct answer_filter *f)
 {
 	char calls[FIGURE_SIZE], bytes[FIGURE_SIZE], *text = NULL;
 	size_t size;
@@ -40,6 +65,12 @@ char *answer_show_filter(const struct answer_filter *f)
 	return NULL;
 }
 
+char *answer_show_filter(const struct answer_filter *f, const struct answer_style *style)
+{
+	char *text = describe_filter(f);
+	return style->utf8 ? text : to_ascii(text);
+}
+
 /* ---- Names ---- */
 
 /* "/a/long/path/file.c:12" keeps its end. */
@@ -55,6 +86,7 @@ static char *show_text(const char *text, enum answer_unit unit, unsigned most, b
 {
 	const char *ellipsis = utf8 ? "\u2026" : "...";
 	char *copy = printable_copy(text, strlen(text));
+	copy = utf8 ? copy : to_ascii(copy);
 	if (!copy)
 		return NULL;
 	if (unit == ANSWER_FUNCTION)

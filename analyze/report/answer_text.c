@@ -20,6 +20,7 @@ struct layout {
 	const struct answer_style *style;
 	unsigned widths[MOST_COLUMNS]; /* 0: not shown */
 	enum column_kind kinds[MOST_COLUMNS];
+	bool places[MOST_COLUMNS];     /* files and lines */
 	unsigned titles[MOST_COLUMNS]; /* widths that titles need, if there is room */
 	unsigned gap;                  /* between columns */
 };
@@ -125,17 +126,31 @@ static void drop(struct layout *l, enum column_kind kind)
 	}
 }
 
-static void squeeze(struct layout *l)
+/* Names get no shorter than usual. */
+static void squeeze_a_little(struct layout *l)
 {
 	l->gap = GAP;
 	narrow(l, KIND_NAME, USUAL_NAME, true);
 	narrow(l, KIND_GRAPH, LEAST_GRAPH, true);
 	if (width_of_all(l) > l->style->width)
 		l->gap = 1;
-	narrow(l, KIND_NAME, LEAST_NAME, true);
+}
+
+/* Where a function is, and then the last figures, are left out before names have too little room. */
+static void squeeze(struct layout *l)
+{
+	const struct layout whole = *l;
+	squeeze_a_little(l);
+	if (width_of_all(l) > l->style->width) {
+		*l = whole;
+		for (unsigned i = 0; i < MOST_COLUMNS; i++)
+			l->widths[i] = l->places[i] ? 0 : l->widths[i];
+		squeeze_a_little(l);
+	}
 	narrow(l, KIND_GRAPH, LEAST_GRAPH, false);
-	narrow(l, KIND_NAME, LEAST_NAME, false);
 	drop(l, KIND_FIGURE);
+	narrow(l, KIND_NAME, LEAST_NAME, true);
+	narrow(l, KIND_NAME, LEAST_NAME, false);
 	drop(l, KIND_NAME);
 }
 
@@ -149,6 +164,7 @@ static void lay_out(struct layout *l, bool merged)
 			continue;
 		l->widths[i] = width > l->widths[i] ? width : l->widths[i];
 		l->kinds[i] = kind_of(c);
+		l->places[i] = c->unit == ANSWER_PLACE;
 		if (merged && c->unit == ANSWER_FUNCTION && l->table->title &&
 		    width_of(l->table->title) > l->titles[i])
 			l->titles[i] = width_of(l->table->title);
@@ -387,12 +403,20 @@ struct fitting {
 	unsigned notes;  /* lines for notes; the last note has its own in any case */
 };
 
+static unsigned lines_of_note(const struct answer_note *note, const struct answer_style *style)
+{
+	char *text = answer_show_note(note, style);
+	const unsigned n = text ? lines_of(text, style->width) : 0;
+	free(text);
+	return n;
+}
+
 static struct fitting fit(const struct answer_section *s, const struct answer_style *style, unsigned above)
 {
 	const unsigned n = count_lines(s, style) + above, gaps = count_gaps(s);
 	unsigned notes = 0;
 	for (const struct answer_note *note = s->notes; note; note = note->next)
-		notes += lines_of(note->text, style->width);
+		notes += lines_of_note(note, style);
 	if (s->lines == 0)
 		return (struct fitting){ gaps, gaps, notes };
 	const unsigned room = s->lines > n ? s->lines - n : 1;
@@ -409,11 +433,16 @@ static void write_notes(struct out *out, const struct answer_section *s, const s
 			unsigned room)
 {
 	for (const struct answer_note *n = s->notes; n; n = n->next) {
-		const unsigned lines = lines_of(n->text, style->width);
-		const unsigned kept = n->next ? lines_of(s->last_note->text, style->width) : 0;
+		const unsigned lines = lines_of_note(n, style);
+		const unsigned kept = n->next ? lines_of_note(s->last_note, style) : 0;
 		if (n->next && lines + kept > room)
 			continue;
-		write_sentence(out, n->text, style->width, 0);
+		char *text = answer_show_note(n, style);
+		if (text)
+			write_sentence(out, text, style->width, 0);
+		else
+			out_fail(out, ENOMEM);
+		free(text);
 		room = room > lines ? room - lines : 0;
 	}
 }
@@ -446,7 +475,7 @@ static void write_tables(struct out *out, const struct answer_section *s, const 
 static unsigned write_filter(struct out *out, const struct answer_filter *filter,
 			     const struct answer_style *style)
 {
-	char *text = answer_show_filter(filter);
+	char *text = answer_show_filter(filter, style);
 	if (!text) {
 		out_fail(out, ENOMEM);
 		return 0;

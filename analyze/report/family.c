@@ -16,7 +16,7 @@ enum { PROCESSES = 10, SITES = 5 };
 
 /* One process, or one program that a process ran. */
 struct process {
-	const char *program, *file, *end;
+	const char *program, *command, *file, *end;
 	uint32_t pid, parent_pid, traces;
 	uint64_t start_ns;         /* CLOCK_REALTIME at the time 0 of its traces; 0: not known */
 	uint64_t begin_ns, end_ns; /* since then */
@@ -169,8 +169,11 @@ static struct process *begin_process(struct family *f, const struct report *r,
 	const struct mst_file_info *info = mst_reader_info(r->reader);
 	const char *slash = strrchr(info->exe, '/');
 	struct process *p = &f->processes[f->n++];
+	const char *program = slash ? slash + 1 : info->exe;
+	char *command = report_command_line(r);
 	*p = (struct process){
-		.program = keep(f, slash ? slash + 1 : info->exe),
+		.program = keep(f, program),
+		.command = keep(f, command && *command ? command : program),
 		.file = keep(f, r->name),
 		.pid = info->pid,
 		.parent_pid = info->parent_pid,
@@ -178,6 +181,7 @@ static struct process *begin_process(struct family *f, const struct report *r,
 		.begin_ns = figures->begin_ns,
 		.inherited_bytes = figures->inherited_bytes,
 	};
+	free(command);
 	return p;
 }
 
@@ -237,7 +241,7 @@ bool family_add(struct family *f, struct report *r, const struct own_part *part,
 		if ((own[i].allocated || own[i].live) && !add_kind(f, r, p, &kinds[i], &own[i], last))
 			return false;
 	}
-	return p->program && p->file && p->end;
+	return p->program && p->command && p->file && p->end;
 }
 
 /* ---- Facts ---- */
@@ -375,7 +379,8 @@ static const struct answer_column process_columns[] = {
 	{ "pid", "pid", ANSWER_TEXT, ANSWER_SCREEN },
 	{ "pid", "", ANSWER_COUNT, ANSWER_DATA },
 	{ "parent_pid", "", ANSWER_COUNT, ANSWER_DATA },
-	{ "program", "program", ANSWER_FUNCTION, ANSWER_EVERYWHERE },
+	{ "program", "", ANSWER_TEXT, ANSWER_DATA },
+	{ "", "command", ANSWER_TEXT, ANSWER_SCREEN },
 	{ "end", "ended", ANSWER_TEXT, ANSWER_EVERYWHERE },
 	{ "traces", "", ANSWER_COUNT, ANSWER_DATA },
 	{ "file", "", ANSWER_TEXT, ANSWER_DATA },
@@ -409,6 +414,7 @@ static void write_process(const struct family *f, struct answer *a, const struct
 	else
 		answer_nothing(a);
 	answer_text(a, p->program);
+	answer_text(a, p->command);
 	answer_text(a, p->end);
 	answer_number(a, p->traces);
 	answer_text(a, p->file);
@@ -454,9 +460,9 @@ static const struct answer_column end_columns[] = {
 };
 
 static const struct answer_column call_columns[] = {
-	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
 	{ "calls", "calls", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "processes", "in", ANSWER_COUNT, ANSWER_EVERYWHERE },
 	REPORT_GROUP_COLUMNS,
 };
@@ -526,9 +532,9 @@ static void write_calls(struct family *f, struct answer *a, uint64_t all, uint64
 		     sizeof(call_columns) / sizeof(*call_columns));
 	for (uint32_t i = 0; i < f->n_sites && i < top; i++) {
 		const struct family_site *s = &f->sites[i];
-		answer_number(a, s->bytes);
-		answer_real(a, report_share(s->shares, all));
 		answer_number(a, weight_blocks(s->shares));
+		answer_real(a, report_share(s->shares, all));
+		answer_number(a, s->bytes);
 		answer_number(a, s->processes);
 		name_site(a, s);
 	}

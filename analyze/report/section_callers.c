@@ -6,36 +6,40 @@
 #include "callers.h"
 #include "report.h"
 
-static const struct answer_column columns[] = {
-	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "self_bytes", "self", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "calls", "calls", ANSWER_COUNT, ANSWER_EVERYWHERE },
-	{ "self_calls", "self", ANSWER_COUNT, ANSWER_EVERYWHERE },
-	{ "mean", "mean", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "least", "", ANSWER_BYTES, ANSWER_DATA },
-	{ "most", "", ANSWER_BYTES, ANSWER_DATA },
-	{ "peak_bytes", "at the peak", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "peak_share", "", ANSWER_SHARE, ANSWER_DATA },
-	{ "own_peak_bytes", "own peak", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "recycling", "", ANSWER_COUNT, ANSWER_DATA },
-	{ "self_peak_bytes", "", ANSWER_BYTES, ANSWER_DATA },
-	{ "end_bytes", "at the end", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "self_end_bytes", "", ANSWER_BYTES, ANSWER_DATA },
-	{ "life_calls_p50", "life", ANSWER_COUNT, ANSWER_EVERYWHERE },
-	{ "life_calls_p99", "", ANSWER_COUNT, ANSWER_DATA },
-	{ "life_calls_max", "", ANSWER_COUNT, ANSWER_DATA },
-	{ "life_bytes_p50", "", ANSWER_BYTES, ANSWER_DATA },
-	{ "life_bytes_p99", "", ANSWER_BYTES, ANSWER_DATA },
-	{ "life_ns_p50", "", ANSWER_NS, ANSWER_DATA },
-	{ "life_ns_p99", "", ANSWER_NS, ANSWER_DATA },
-	{ "function", "function", ANSWER_FUNCTION, ANSWER_EVERYWHERE },
-	{ "place", "at", ANSWER_PLACE, ANSWER_SCREEN },
-	{ "file", "", ANSWER_TEXT, ANSWER_DATA },
-	{ "line", "", ANSWER_COUNT, ANSWER_DATA },
-	{ "module", "", ANSWER_TEXT, ANSWER_DATA },
-	{ "via", "", ANSWER_TEXT, ANSWER_SCREEN },
-	{ "id", "", ANSWER_ID, ANSWER_SCREEN },
-};
+/* clang-format off */
+#define COLUMNS(title)                                                             \
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },                     \
+	{ "self_bytes", "self", ANSWER_BYTES, ANSWER_EVERYWHERE },                 \
+	{ "calls", "calls", ANSWER_COUNT, ANSWER_EVERYWHERE },                     \
+	{ "self_calls", "self", ANSWER_COUNT, ANSWER_EVERYWHERE },                 \
+	{ "mean", "mean", ANSWER_BYTES, ANSWER_EVERYWHERE },                       \
+	{ "least", "", ANSWER_BYTES, ANSWER_DATA },                                \
+	{ "most", "", ANSWER_BYTES, ANSWER_DATA },                                 \
+	{ "peak_bytes", "at the peak", ANSWER_BYTES, ANSWER_EVERYWHERE },          \
+	{ "peak_share", "", ANSWER_SHARE, ANSWER_DATA },                           \
+	{ "own_peak_bytes", "own peak", ANSWER_BYTES, ANSWER_EVERYWHERE },         \
+	{ "recycling", "", ANSWER_COUNT, ANSWER_DATA },                            \
+	{ "self_peak_bytes", "", ANSWER_BYTES, ANSWER_DATA },                      \
+	{ "end_bytes", "at the end", ANSWER_BYTES, ANSWER_EVERYWHERE },            \
+	{ "self_end_bytes", "", ANSWER_BYTES, ANSWER_DATA },                       \
+	{ "life_calls_p50", "life", ANSWER_COUNT, ANSWER_EVERYWHERE },             \
+	{ "life_calls_p99", "", ANSWER_COUNT, ANSWER_DATA },                       \
+	{ "life_calls_max", "", ANSWER_COUNT, ANSWER_DATA },                       \
+	{ "life_bytes_p50", "", ANSWER_BYTES, ANSWER_DATA },                       \
+	{ "life_bytes_p99", "", ANSWER_BYTES, ANSWER_DATA },                       \
+	{ "life_ns_p50", "", ANSWER_NS, ANSWER_DATA },                             \
+	{ "life_ns_p99", "", ANSWER_NS, ANSWER_DATA },                             \
+	{ "function", title, ANSWER_FUNCTION, ANSWER_EVERYWHERE },                 \
+	{ "place", "at", ANSWER_PLACE, ANSWER_SCREEN },                            \
+	{ "file", "", ANSWER_TEXT, ANSWER_DATA },                                  \
+	{ "line", "", ANSWER_COUNT, ANSWER_DATA },                                 \
+	{ "module", "", ANSWER_TEXT, ANSWER_DATA },                                \
+	{ "via", "", ANSWER_TEXT, ANSWER_SCREEN },                                 \
+	{ "id", "", ANSWER_ID, ANSWER_SCREEN }
+/* clang-format on */
+
+static const struct answer_column columns[] = { COLUMNS("function") };
+static const struct answer_column library_columns[] = { COLUMNS("library") };
 
 static int compare(const void *a, const void *b)
 {
@@ -78,7 +82,8 @@ static void write_callers(struct report *r, const char *key, const char *title, 
 	struct callers callers = { 0 };
 	struct group_lives lives = { 0 };
 	answer_section(r->answer, key, title);
-	answer_table(r->answer, key, NULL, columns, sizeof(columns) / sizeof(*columns));
+	answer_table(r->answer, key, NULL, by == BY_LIBRARY ? library_columns : columns,
+		     sizeof(columns) / sizeof(*columns));
 	if (report_groups(r, r->profile, &stacks, BY_NODE, ORDER_BYTES)) {
 		if (!callers_collect(&callers, r->reader, r->calls, &stacks, by))
 			r->no_memory = true;

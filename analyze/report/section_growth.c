@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What was allocated after one moment and is live at another, and how its live bytes went. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "report.h"
@@ -74,6 +75,18 @@ static void write_groups(struct report *r, const struct groups *groups, uint64_t
 	free(all);
 }
 
+/* Where the program freed most of what it had before it ended, what it had then is another question. */
+static void note_clean_up(struct report *r)
+{
+	const uint64_t ms = trends_clean_up_ns(r) / 1000000;
+	if (r->query->until_ms == PROFILE_NO_TIME && ms > report_growth_from(r))
+		answer_note(
+			r->answer,
+			"The program freed most of what it had at its end. What was there before: msreport growth "
+			"--until=%" PRIu64 "ms %s",
+			ms, r->name);
+}
+
 static void write_growth(struct report *r)
 {
 	const enum group_by by = r->query->by_given ? r->query->by : BY_SITE;
@@ -87,6 +100,7 @@ static void write_growth(struct report *r)
 	answer_table(r->answer, "largest", NULL, columns, sizeof(columns) / sizeof(*columns));
 	if (report_groups(r, r->growth, &groups, by, ORDER_THEN))
 		write_groups(r, &groups, totals.then_bytes);
+	note_clean_up(r);
 	groups_finish(&groups);
 }
 

@@ -198,9 +198,9 @@ static const struct answer_column growth_columns_of_short[] = { GROWN_COLUMNS(AN
 static const struct answer_column mixed_columns_of_short[] = { GROWN_COLUMNS(ANSWER_EVERYWHERE) };
 
 static const struct answer_column churn_columns[] = {
-	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
 	{ "calls", "calls", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	REPORT_GROUP_COLUMNS,
 };
 
@@ -208,9 +208,9 @@ static void write_group(struct report *r, const struct group *g, enum group_orde
 {
 	const uint64_t blocks = order == ORDER_THEN ? g->then_blocks : g->end_blocks;
 	const uint64_t figure = group_figure(g, order);
-	answer_number(r->answer, order == ORDER_CALLS ? g->bytes : figure);
+	answer_number(r->answer, figure);
 	answer_real(r->answer, report_share(figure, all));
-	answer_number(r->answer, order == ORDER_CALLS ? g->calls : blocks);
+	answer_number(r->answer, order == ORDER_CALLS ? g->bytes : blocks);
 	report_name_group(r, g, BY_SITE);
 }
 

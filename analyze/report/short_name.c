@@ -68,8 +68,25 @@ static char *find_parameters(char *text)
 	return NULL;
 }
 
+/* Of "[libfoo.so+0x1234]" the offset says most. False: it is no such name, or there is no room for more than the offset. */
+static bool shorten_library(char *text, unsigned most, const char *ellipsis)
+{
+	char offset[24], *plus = strrchr(text, '+');
+	if (*text != '[' || !plus || strncmp(plus, "+0x", 3) != 0 || strlen(plus) >= sizeof(offset))
+		return false;
+	strcpy(offset, plus);
+	const unsigned width = width_of(offset);
+	if (most < width + width_of(ellipsis) + 2)
+		return false;
+	*plus = '\0';
+	strcat(width_cut_right(text, most - width, ellipsis), offset);
+	return true;
+}
+
 char *short_name(char *text, unsigned most, const char *ellipsis)
 {
+	if (width_of(text) > most && shorten_library(text, most, ellipsis))
+		return text;
 	if (width_of(text) > most)
 		drop_trait(text);
 	while (width_of(text) > most && shorten_template(text, ellipsis)) {

@@ -69,13 +69,27 @@ bool trends_judge_series(const struct report *r, const struct group *group, cons
 	const struct trend trend = trend_of(r, group, series);
 	if (!verdict_judge(&trend, judgement))
 		return false;
-	judgement->grown = (uint64_t)(judgement->slope * (double)ns_until_end(r, judgement->since_ns) / 1e9);
+	const double grown = judgement->slope * (double)ns_until_end(r, judgement->since_ns) / 1e9;
+	judgement->grown = grown < (double)judgement->bytes ? (uint64_t)grown : judgement->bytes;
 	return true;
 }
 
 bool trends_can_project(const struct report *r, uint64_t since_ns)
 {
 	return ns_until_end(r, since_ns) >= PROJECTABLE_NS;
+}
+
+uint64_t trends_clean_up_ns(const struct report *r)
+{
+	uint32_t n;
+	const struct timeline_point *points = timeline_points(r->timeline, &n);
+	const uint32_t clean_up = find_clean_up(r, &n);
+	if (clean_up == 0 || clean_up >= n)
+		return 0;
+	const int64_t before = timeline_level(points[clean_up - 1].bytes);
+	return timeline_level(points[n - 1].bytes) < before - before / 2
+		       ? timeline_begins_ns(r->timeline, clean_up)
+		       : 0;
 }
 
 void trends_note_length(struct report *r)

@@ -41,6 +41,9 @@ bool trends_judge_series(const struct report *report, const struct group *group,
  */
 bool trends_can_project(const struct report *report, uint64_t since_ns);
 
+/* When the clean-up began, if it freed more than half of what was live then; else 0. */
+uint64_t trends_clean_up_ns(const struct report *report);
+
 /* A note on why nothing is judged, if the run was too short for that. */
 void trends_note_length(struct report *report);
 

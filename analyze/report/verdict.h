@@ -50,7 +50,7 @@ struct judgement {
 	enum verdict verdict;
 	double slope;      /* bytes a second since since_ns; of VERDICT_GROWING, else 0 */
 	uint64_t since_ns; /* of VERDICT_GROWING: where the rise begins that goes on until the clean-up */
-	uint64_t grown;    /* of VERDICT_GROWING: bytes since then, by its slope */
+	uint64_t grown;    /* of VERDICT_GROWING: bytes since then, by its slope; at most `bytes` */
 	uint64_t bytes;    /* live at the end; if the clean-up freed more than half of it, live before */
 };
 

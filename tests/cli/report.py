@@ -127,6 +127,27 @@ class Tests:
                                check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
         assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
 
+    def test_c_locale(self):
+        """ASCII alone, whatever names there are; else UTF-8 as it is."""
+        source, program = (os.path.join(self.folder, name) for name in ("stra\u00dfe.c", "stra\u00dfe"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <stdlib.h>\nvoid *volatile kept[99];\n"
+                       "__attribute__((noinline)) static void sch\u00f6n(int i) { kept[i] = malloc(99); }\n"
+                       "int main(void) { for (int i = 0; i < 99; i++) sch\u00f6n(i); free(kept[0]); }\n")
+        subprocess.run([*compiler(), "-g", "-o", program, source], check=True)
+        trace = self.record("\u00e4", program, "caf\u00e9")
+        ways = [(section,) for section in SECTIONS] + [("--function=sch\u00f6n*",), ("peak", "--by=library"),
+                                                       ("leaks", "--stack=0"), ("--diff", self.trace)]
+        for form in "text", "markdown":
+            for words in ways:
+                for locale in "C", "C.UTF-8":
+                    done = subprocess.run([self.msreport, "-q", "--format=" + form, *words, trace], check=True,
+                                          capture_output=True, env={**os.environ, "LC_ALL": locale})
+                    said = done.stdout.decode("ascii" if locale == "C" else "utf-8")
+                    if words in (("peak",), ("leaks",), ("functions",), ("overview",)):
+                        name = "sch\u00f6n" if locale != "C" else "sch\\xc3\\xb6n" if form == "text" else "sch"
+                        assert name in said, (words, locale, form, said)
+
     def test_hidden_frames(self):
         """std::vector is no site of its own; with --all-frames it is; --hide and --alloc-fn go one call further out."""
         def largest(*words):

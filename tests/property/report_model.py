@@ -395,7 +395,7 @@ def falls(levels):
 
 
 def judge(timeline, stack, allocated, live):
-    """`allocated`: calls and bytes; `live`: blocks at the end. The verdict, and with growth its slope and bucket."""
+    """`allocated`: calls and bytes; `live`: blocks at the end. The verdict; with growth its slope, bucket and bytes."""
     return judge_levels(timeline, timeline.series.get(stack, [0] * len(timeline.levels)), allocated, live)
 
 
@@ -407,7 +407,7 @@ def judge_levels(timeline, levels, allocated, live):
         return 'once', None
     growth = growth_of(levels, until, allocated['calls'])
     if growth:
-        return 'growing', growth
+        return 'growing', (*growth, judged_bytes(levels, until))
     if until < len(levels) and live == 0 and 0 < allocated['bytes'] == levels[until - 1]:
         return 'until exit', None
     if falls(levels[:until]) >= 2:
@@ -738,7 +738,7 @@ def growth_figures(timeline, growth):
         return None, None, None, None
     second = growth[0] * SECOND / timeline.span
     since = timeline.begin + (growth[1] + 1) * timeline.span
-    grown = int(second * max(timeline.end - since, 0) / 1e9)
+    grown = min(int(second * max(timeline.end - since, 0) / 1e9), growth[2])
     day = int(second * 86400) if timeline.end - since >= 10 * SECOND else None
     return since, int(second * 60), grown, day
 
