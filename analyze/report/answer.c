@@ -145,7 +145,7 @@ void answer_note_first(struct answer *answer, const char *text)
 	if (!copy)
 		return;
 	struct answer_section *s = answer->last;
-	*note = (struct answer_note){ .text = copy, .next = s->notes };
+	*note = (struct answer_note){ .text = copy, .head = true, .next = s->notes };
 	s->notes = note;
 	if (!s->last_note)
 		s->last_note = note;

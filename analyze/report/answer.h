@@ -60,6 +60,7 @@ struct answer_fact {
 
 struct answer_note {
 	const char *text;
+	bool head; /* stands above all figures */
 	struct answer_note *next;
 };
 

@@ -116,6 +116,9 @@ void answer_write_markdown(struct out *out, const struct answer *answer, const s
 			out_text(out, "## ");
 			write_paragraph(out, answer_show(&title, ANSWER_TEXT, UINT32_MAX, style));
 		}
+		const struct answer_note *note = s->notes;
+		for (; note && note->head; note = note->next)
+			write_paragraph(out, answer_show_note(note, style));
 		for (const struct answer_fact *f = s->facts; f; f = f->next) {
 			if (!f->title)
 				continue;
@@ -126,7 +129,7 @@ void answer_write_markdown(struct out *out, const struct answer *answer, const s
 		out_text(out, s->facts ? "\n" : "");
 		for (const struct answer_table *t = s->tables; t; t = t->next)
 			write_table(out, t, style);
-		for (const struct answer_note *n = s->notes; n; n = n->next)
-			write_paragraph(out, answer_show_note(n, style));
+		for (; note; note = note->next)
+			write_paragraph(out, answer_show_note(note, style));
 	}
 }

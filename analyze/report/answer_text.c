@@ -373,10 +373,29 @@ static void write_facts(struct out *out, const struct answer_section *section,
 
 /* ---- Sections ---- */
 
-/* The lines of a section without its blank ones and its notes. */
+static unsigned lines_of_note(const struct answer_note *note, const struct answer_style *style)
+{
+	char *text = answer_show_note(note, style);
+	const unsigned n = text ? lines_of(text, style->width) : 0;
+	free(text);
+	return n;
+}
+
+/* Its notes without those that stand above all figures. */
+static const struct answer_note *behind_heads(const struct answer_section *s)
+{
+	const struct answer_note *note = s->notes;
+	while (note && note->head)
+		note = note->next;
+	return note;
+}
+
+/* The lines of a section without its blank ones and what follows its figures. */
 static unsigned count_lines(const struct answer_section *s, const struct answer_style *style)
 {
 	unsigned n = s->title ? lines_of(s->title, style->width) : 0;
+	for (const struct answer_note *note = s->notes; note && note->head; note = note->next)
+		n += lines_of_note(note, style);
 	for (const struct answer_fact *f = s->facts; f; f = f->next) {
 		char *text = show_fact(f, room_of_facts(s, style), style);
 		n += text ? lines_of(text, room_of_facts(s, style)) : 0;
@@ -393,7 +412,7 @@ static unsigned count_gaps(const struct answer_section *s)
 	unsigned n = s->title && s->facts && s->lines;
 	for (const struct answer_table *t = s->tables; t; t = t->next)
 		n += answer_rows_shown(t) > 0;
-	return n + (s->notes && (s->tables || s->facts));
+	return n + (behind_heads(s) && (s->tables || s->facts));
 }
 
 /* What a section of limited height leaves out. */
@@ -403,19 +422,11 @@ struct fitting {
 	unsigned notes;  /* lines for notes; the last note has its own in any case */
 };
 
-static unsigned lines_of_note(const struct answer_note *note, const struct answer_style *style)
-{
-	char *text = answer_show_note(note, style);
-	const unsigned n = text ? lines_of(text, style->width) : 0;
-	free(text);
-	return n;
-}
-
 static struct fitting fit(const struct answer_section *s, const struct answer_style *style, unsigned above)
 {
 	const unsigned n = count_lines(s, style) + above, gaps = count_gaps(s);
 	unsigned notes = 0;
-	for (const struct answer_note *note = s->notes; note; note = note->next)
+	for (const struct answer_note *note = behind_heads(s); note; note = note->next)
 		notes += lines_of_note(note, style);
 	if (s->lines == 0)
 		return (struct fitting){ gaps, gaps, notes };
@@ -429,20 +440,25 @@ static void write_gap(struct out *out, struct fitting *f)
 		out_text(out, "\n");
 }
 
+static void write_note(struct out *out, const struct answer_note *note, const struct answer_style *style)
+{
+	char *text = answer_show_note(note, style);
+	if (text)
+		write_sentence(out, text, style->width, 0);
+	else
+		out_fail(out, ENOMEM);
+	free(text);
+}
+
 static void write_notes(struct out *out, const struct answer_section *s, const struct answer_style *style,
 			unsigned room)
 {
-	for (const struct answer_note *n = s->notes; n; n = n->next) {
+	for (const struct answer_note *n = behind_heads(s); n; n = n->next) {
 		const unsigned lines = lines_of_note(n, style);
 		const unsigned kept = n->next ? lines_of_note(s->last_note, style) : 0;
 		if (n->next && lines + kept > room)
 			continue;
-		char *text = answer_show_note(n, style);
-		if (text)
-			write_sentence(out, text, style->width, 0);
-		else
-			out_fail(out, ENOMEM);
-		free(text);
+		write_note(out, n, style);
 		room = room > lines ? room - lines : 0;
 	}
 }
@@ -498,11 +514,13 @@ static void write_section(struct out *out, const struct answer_section *s, const
 		write_strong(out, text ? text : "", style);
 		free(text);
 	}
+	for (const struct answer_note *n = s->notes; n && n->head; n = n->next)
+		write_note(out, n, style);
 	if (s->title && s->facts && s->lines)
 		write_gap(out, &f);
 	write_facts(out, s, style);
 	write_tables(out, s, style, &f);
-	if (s->notes && (s->tables || s->facts))
+	if (behind_heads(s) && (s->tables || s->facts))
 		write_gap(out, &f);
 	write_notes(out, s, style, f.notes);
 }

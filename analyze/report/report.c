@@ -30,11 +30,33 @@ const struct report_section *report_section_find(const char *name)
 	return NULL;
 }
 
-/* What is true of all figures of a section. */
+static bool was_off(const struct report *r)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(r->reader, &n);
+	bool off = false;
+	for (uint32_t i = 0; i < n; i++)
+		off |= kinds[i].op == MST_OP_OFF;
+	return off;
+}
+
+/* What is true of all figures of a section; the last one stands first. */
 static void note_limits(struct report *r)
 {
-	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
-	char text[80];
+	const struct mst_file_info *info = mst_reader_info(r->reader);
+	const uint64_t mean = info->sample_bytes, lost = r->ended ? r->end.lost : 0;
+	char text[100], time[FIGURE_SIZE];
+	snprintf(text, sizeof(text), "%" PRIu64 " event%s lost while recording.", lost,
+		 lost == 1 ? " was" : "s were");
+	if (lost)
+		answer_note_first(r->answer, text);
+	if (was_off(r))
+		answer_note_first(r->answer,
+				  "Recording was off for some time: what came then is in no figure.");
+	snprintf(text, sizeof(text), "A part of the run: it begins at %s, with what was live then.",
+		 figure_time(time, info->begin_ns));
+	if (info->initial_state)
+		answer_note_first(r->answer, text);
 	snprintf(text, sizeof(text), "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
 		 mean);
 	if (mean)
