@@ -37,10 +37,20 @@ class Build:
 
     def __init__(self, directory):
         self.root = os.path.abspath(directory)
-        self.msrec = self.file("trace-record/msrec")
-        self.preload = self.file("trace-record/preload/libmsrec.so")
         self.tracestat = self.file("tests/tools/tracestat")
-        self.exact = self.file("tests/tools/preload_exact.so")
+
+    # Builds of the readers alone have none of these.
+    @property
+    def msrec(self):
+        return self.file("trace-record/msrec")
+
+    @property
+    def preload(self):
+        return self.file("trace-record/preload/libmsrec.so")
+
+    @property
+    def exact(self):
+        return self.file("tests/tools/preload_exact.so")
 
     def __fspath__(self):
         return self.root
