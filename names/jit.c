@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "jit.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -153,14 +154,14 @@ static void read_map(struct table *table)
 	}
 }
 
-/* ---- jit-PID.dump ---- */
+/* ---- jit-PID.dump: in the byte order of the recorded machine ---- */
 
 static uint32_t u32_at(const uint8_t *p)
 {
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return v;
+	return le32toh(v);
 }
 
 static uint64_t u64_at(const uint8_t *p)
@@ -168,7 +169,7 @@ static uint64_t u64_at(const uint8_t *p)
 	uint64_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return v;
+	return le64toh(v);
 }
 
 /* Lines come in the record before that of their code. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that just-in-time compilers leave for perf: names of code without a file, and hostile content. */
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -133,6 +134,7 @@ struct dump {
 
 static void put(struct dump *dump, uint64_t value, size_t bytes)
 {
+	value = htole64(value);
 	memcpy(dump->data + dump->size, &value, bytes);
 	dump->size += bytes;
 }
