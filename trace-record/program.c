@@ -169,7 +169,8 @@ static char *objection_to(const struct facts *facts)
 	if (!facts->interpreted)
 		return asprintf(
 			       &text,
-			       "is %sstatically linked: there is no dynamic loader that could load the recorder%s",
+			       "is %sstatically linked: there is no dynamic loader that could load the recorder%s "
+			       "(--engine=valgrind records its client requests, and with --pages its pages)",
 			       facts->go ? "a Go program and " : "",
 			       facts->go ? ", and Go's own heap goes past malloc" : "") < 0
 			       ? NULL
