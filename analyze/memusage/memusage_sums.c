@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "memusage_state.h"
@@ -50,8 +51,11 @@ static bool know_kinds(struct memusage *m, const struct mst_kind *kinds, uint32_
 {
 	struct memusage_sums *s = &m->sums;
 	if (n && (!array_reserve(&s->traits, n - 1, &s->room_traits, sizeof(*s->traits)) ||
-		  !array_reserve_zeroed(&s->kinds, n - 1, &s->room_kinds, sizeof(*s->kinds))))
+		  !array_reserve(&s->kinds, n - 1, &s->room_kinds, sizeof(*s->kinds))))
 		return false;
+	/* Room behind the kinds stays untouched: there may be millions of them. */
+	if (n > s->n_kinds)
+		memset(s->kinds + s->n_kinds, 0, (n - s->n_kinds) * sizeof(*s->kinds));
 	for (; s->n_kinds < n; s->n_kinds++)
 		s->traits[s->n_kinds] = traits_of(m, &kinds[s->n_kinds]);
 	return true;
