@@ -7,10 +7,15 @@
 
 #define ITEMS_MIN 64u
 
-/* Gives the array at `items` more than n items, at most `most`. Returns how many; 0: no memory. */
-static size_t resize(void *items, size_t n, size_t most, size_t size)
+/*
+ * Gives an array of `had` items more than n, at most `most`: twice as many as before, or a few more than n if that is more.
+ * Returns how many; 0: no memory.
+ */
+static size_t resize(void *items, size_t n, size_t had, size_t most, size_t size)
 {
-	const size_t wanted = n < most / 2 - ITEMS_MIN ? 2 * n + ITEMS_MIN : most;
+	const size_t twice = had < most / 2 ? 2 * had : most;
+	const size_t enough = n < most - ITEMS_MIN ? n + ITEMS_MIN : most;
+	const size_t wanted = twice > enough ? twice : enough;
 	void *grown;
 
 	assert(size > 0);
@@ -34,7 +39,7 @@ static void zero(void *items, size_t from, size_t to, size_t size)
 
 bool array_grow_u32(void *items, uint32_t n, uint32_t *capacity, size_t size)
 {
-	const size_t wanted = resize(items, n, UINT32_MAX, size);
+	const size_t wanted = resize(items, n, *capacity, UINT32_MAX, size);
 
 	*capacity = wanted ? (uint32_t)wanted : *capacity;
 	return wanted != 0;
@@ -42,7 +47,7 @@ bool array_grow_u32(void *items, uint32_t n, uint32_t *capacity, size_t size)
 
 bool array_grow_size(void *items, size_t n, size_t *capacity, size_t size)
 {
-	const size_t wanted = resize(items, n, SIZE_MAX, size);
+	const size_t wanted = resize(items, n, *capacity, SIZE_MAX, size);
 
 	*capacity = wanted ? wanted : *capacity;
 	return wanted != 0;
