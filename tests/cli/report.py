@@ -48,7 +48,7 @@ class Tests:
     """Each method is one test."""
 
     def __init__(self, options, folder):
-        self.build, self.folder = options.build, folder
+        self.build, self.folder, self.source = options.build, folder, options.source
         self.tests, self.repeats = (200, 100) if options.long else (40, 1)
         self.msreport = self.build.file("analyze/msreport")
         with open(os.path.join(options.source, "docs/msreport.schema.json"), encoding="utf-8") as file:
@@ -77,6 +77,36 @@ class Tests:
 
     def answer(self, *words):
         return json.loads(self.ask("--format=json", *words))["sections"]
+
+    def odd_traces(self):
+        """Of a program that was recorded late; without events, without sizes, cut before its first event."""
+        source, program = os.path.join(self.folder, "late.c"), os.path.join(self.folder, "late")
+        with open(source, "w", encoding="ascii") as file:
+            file.write('#include <stdlib.h>\n#include "msrec.h"\nint main(void) { void *early = malloc(9); '
+                       "msrec_on(); free(early); return !malloc(7); }\n")
+        subprocess.run([*compiler(), "-I", os.path.join(self.source, "trace-record/include"), "-o", program, source],
+                       check=True)
+        late = self.record("late", "--dormant", program)
+        assert self.answer("errors", late)["errors"]["before"] == 1
+        cut = os.path.join(self.folder, "no_event.zst")
+        with open(self.python, "rb") as whole, open(cut, "wb") as file:
+            file.write(whole.read(3000))
+        yield late, 0
+        yield cut, 1
+        for text in ("end 5000000000\n", "end 0\n", "stack 0 0x1000\nalloc 0 malloc 0 0\nend 2000000000\n",
+                     "stack 0 0x1000\ncall malloc 0 18446744073709551615\nend 2000000000\n"):
+            yield self.scripted(text), 0
+
+    def test_odd_traces(self):
+        """All sections in all formats, and JSON by the schema."""
+        validator = jsonschema and jsonschema.Draft202012Validator(strict(self.schema))
+        for trace, status in self.odd_traces():
+            for words in ((), ("--size=1-",), ("--lifetime=0calls",), ("--until=0",)):
+                document = json.loads(self.ask("--format=json", *SECTIONS, *words, trace, status=status))
+                errors = [e.message for e in validator.iter_errors(document)] if validator else []
+                assert not errors, (trace, words, errors[:5])
+                for form in "text", "markdown", "csv":
+                    self.ask("--format=" + form, *SECTIONS, *words, trace, status=status)
 
     def test_schema(self):
         if jsonschema is None:
