@@ -164,6 +164,7 @@ uint32_t growers_find(struct report *r, const struct groups *groups, struct grow
 {
 	struct trends trends = { 0 };
 	struct growing_stacks *stacks = find_growing_stacks(r, groups);
+	const struct report_totals t = report_totals(r, r->profile);
 	uint32_t n = 0;
 	r->no_memory |= !stacks || !trends_follow(&trends, r, groups);
 	for (uint32_t i = 0; i < trends.n && !r->no_memory; i++) {
@@ -171,7 +172,8 @@ uint32_t growers_find(struct report *r, const struct groups *groups, struct grow
 		if (is_too_slow(&trends, r, i, &stacks[i], growers, n, most))
 			continue;
 		r->no_memory |= !trends_judge(&trends, r, i, &g.judgement);
-		if (settle(&g, &stacks[i]))
+		if (settle(&g, &stacks[i]) &&
+		    trends_is_much(r, &g.judgement, larger(t.end_bytes, t.then_bytes)))
 			n = keep(growers, n, most, &g);
 	}
 	trends_finish(&trends);

@@ -18,7 +18,7 @@ struct grower {
 };
 
 /*
- * The fastest ones, at most `most`; `groups` are sites of report->profile, and the first of them are followed (trends.h).
+ * The fastest ones that come to much (trends_is_much()), at most `most`; `groups` are sites of report->profile, and the first of them are followed (trends.h).
  * Returns their number; without memory 0, and the report knows.
  */
 uint32_t growers_find(struct report *report, const struct groups *groups, struct grower *growers,

@@ -47,16 +47,17 @@ struct births {
 struct leak {
 	const struct group *group;
 	struct judgement judgement;
+	double pace; /* bytes a second, if that comes to much; else 0 */
 	uint32_t number;
 	struct births births;
 };
 
-/* Those that grow come first, the fastest at the top; then the largest. */
+/* Those that grow by much come first, the fastest at the top; then the largest. */
 static int compare(const void *a, const void *b)
 {
 	const struct leak *x = a, *y = b;
-	if (x->judgement.slope != y->judgement.slope)
-		return x->judgement.slope > y->judgement.slope ? -1 : 1;
+	if (x->pace != y->pace)
+		return x->pace > y->pace ? -1 : 1;
 	return (x->number > y->number) - (x->number < y->number);
 }
 
@@ -140,8 +141,12 @@ static bool ends_at_exit(const struct leak *leak)
 	       (leak->judgement.verdict == VERDICT_UNTIL_EXIT || leak->judgement.verdict == VERDICT_GROWING);
 }
 
-/* Groups with blocks live at the end, or `at_exit` those that end there. Their number, or 0 without memory. */
-static uint32_t collect(struct report *r, const struct groups *groups, bool at_exit, struct leak *leaks)
+/*
+ * Groups with blocks live at the end, or `at_exit` those that end there, of which and others there are `all` bytes. Their
+ * number, or 0 without memory.
+ */
+static uint32_t collect(struct report *r, const struct groups *groups, bool at_exit, uint64_t all,
+			struct leak *leaks)
 {
 	struct trends trends = { 0 };
 	struct births *births = collect_births(r, groups);
@@ -152,6 +157,7 @@ static uint32_t collect(struct report *r, const struct groups *groups, bool at_e
 		if (!at_exit && leak.group->end_blocks == 0)
 			continue;
 		r->no_memory |= !trends_judge(&trends, r, i, &leak.judgement);
+		leak.pace = trends_is_much(r, &leak.judgement, all) ? leak.judgement.slope : 0;
 		if (!at_exit || ends_at_exit(&leak))
 			leaks[n++] = leak;
 	}
@@ -168,7 +174,7 @@ static void write_table(struct report *r, const struct groups *groups, uint64_t 
 	const uint64_t top = report_top(r, 10);
 	struct leak *leaks = malloc((groups->n + (size_t)1) * sizeof(*leaks));
 	answer_table(r->answer, "leaks", NULL, columns, sizeof(columns) / sizeof(*columns));
-	const uint32_t n = collect(r, groups, false, leaks);
+	const uint32_t n = collect(r, groups, false, all, leaks);
 	for (uint32_t i = 0; i < n && i < top; i++)
 		write_leak(r, &leaks[i], groups->by, all);
 	answer_left_out(r->answer, n > top ? n - top : 0);
@@ -181,7 +187,8 @@ static void write_until_exit(struct report *r, struct groups *groups)
 	const uint64_t top = report_top(r, 5);
 	struct leak *leaks = malloc((groups->n + (size_t)1) * sizeof(*leaks));
 	r->no_memory |= !groups_sort(groups, ORDER_THEN);
-	const uint32_t n = collect(r, groups, true, leaks);
+	const uint64_t all = report_totals(r, r->profile).then_bytes;
+	const uint32_t n = collect(r, groups, true, all, leaks);
 	if (n)
 		answer_table(r->answer, "until_exit", "Freed at the exit only", exit_columns,
 			     sizeof(exit_columns) / sizeof(*exit_columns));

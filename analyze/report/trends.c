@@ -7,6 +7,8 @@
 #include "report.h"
 
 #define PROJECTABLE_NS UINT64_C(10000000000)
+#define DAY 86400.0
+#define MUCH .01
 
 void trends_finish(struct trends *t)
 {
@@ -77,6 +79,12 @@ bool trends_judge_series(const struct report *r, const struct group *group, cons
 bool trends_can_project(const struct report *r, uint64_t since_ns)
 {
 	return ns_until_end(r, since_ns) >= PROJECTABLE_NS;
+}
+
+bool trends_is_much(const struct report *r, const struct judgement *j, uint64_t all)
+{
+	const double cost = trends_can_project(r, j->since_ns) ? j->slope * DAY : (double)j->grown;
+	return cost >= MUCH * (double)all;
 }
 
 uint64_t trends_clean_up_ns(const struct report *r)

@@ -41,6 +41,9 @@ bool trends_judge_series(const struct report *report, const struct group *group,
  */
 bool trends_can_project(const struct report *report, uint64_t since_ns);
 
+/* Whether what grows comes to a hundredth of `all` bytes: in a day, or of a short rise in what was seen. */
+bool trends_is_much(const struct report *report, const struct judgement *judgement, uint64_t all);
+
 /* When the clean-up began, if it freed more than half of what was live then; else 0. */
 uint64_t trends_clean_up_ns(const struct report *report);
 

@@ -683,6 +683,7 @@ def compare_sites(section, model, paths):
 def compare_what_grows(section, model, timeline, paths):
     """The first screen has the three that grow fastest. Of those as fast as the third, any."""
     growing = sorted(what_grows(timeline, model, paths), key=lambda row: -slope_of(row[2])) if model.calls else []
+    growing = [row for row in growing if cost_of(timeline, row[2]) >= max(model.total, model.peak) / 100]
     rows = [(site, size, *figures_of_parts(timeline, growth), verdict) for site, size, growth, verdict in growing]
     got = values(section.get('growth', []), 'function', 'bytes', 'since_ns', 'bytes_per_minute', 'grown_bytes',
                  'verdict')
@@ -751,6 +752,12 @@ def figures_of_parts(timeline, parts):
     """As growth_figures() of a site, without the day."""
     since, grown = zip(*(growth_figures(timeline, part)[0:3:2] for part in parts))
     return min(since), int(slope_of(parts) * SECOND / timeline.span * 60), sum(grown)
+
+
+def cost_of(timeline, parts):
+    """In a day, or if the rise takes less than 10 s what was seen."""
+    since, minute, grown = figures_of_parts(timeline, parts)
+    return minute * 1440 if timeline.end - since >= 10 * SECOND else grown
 
 
 def compare_leaks(section, model, timeline):
