@@ -163,6 +163,8 @@ static uint32_t keep(struct grower *growers, uint32_t n, uint32_t most, const st
 uint32_t growers_find(struct report *r, const struct groups *groups, struct grower *growers, uint32_t most)
 {
 	struct trends trends = { 0 };
+	if (!trends_are_judged(r))
+		return 0;
 	struct growing_stacks *stacks = find_growing_stacks(r, groups);
 	const struct report_totals t = report_totals(r, r->profile);
 	uint32_t n = 0;

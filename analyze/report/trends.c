@@ -100,13 +100,20 @@ uint64_t trends_clean_up_ns(const struct report *r)
 		       : 0;
 }
 
+bool trends_are_judged(const struct report *r)
+{
+	uint32_t n;
+	timeline_points(r->timeline, &n);
+	return n && verdict_is_long_enough(n, timeline_begins_ns(r->timeline, 1) -
+						      timeline_begins_ns(r->timeline, 0));
+}
+
 void trends_note_length(struct report *r)
 {
 	uint32_t n;
 	char length[FIGURE_SIZE];
 	timeline_points(r->timeline, &n);
-	const uint64_t span_ns = timeline_begins_ns(r->timeline, 1) - timeline_begins_ns(r->timeline, 0);
-	if (n && !verdict_is_long_enough(n, span_ns))
+	if (n && !trends_are_judged(r))
 		answer_note(r->answer, "Not judged: the run took %s. Verdicts need a second.",
 			    figure_time(length, r->end_ns - r->begin_ns));
 }

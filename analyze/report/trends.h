@@ -47,6 +47,9 @@ bool trends_is_much(const struct report *report, const struct judgement *judgeme
 /* When the clean-up began, if it freed more than half of what was live then; else 0. */
 uint64_t trends_clean_up_ns(const struct report *report);
 
+/* Whether the run is long enough for verdicts. */
+bool trends_are_judged(const struct report *report);
+
 /* A note on why nothing is judged, if the run was too short for that. */
 void trends_note_length(struct report *report);
 
