@@ -199,7 +199,8 @@ static void write_notes(struct out *out, const struct parts *p)
 	const struct report *r = p->report;
 	const char *comma = "";
 	char shown[FIGURE_SIZE], all[FIGURE_SIZE];
-	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
+	char limits[REPORT_LIMITS][REPORT_LIMIT_SIZE];
+	const unsigned n_limits = report_limits(r, limits);
 	char *filter = r->answer->filter
 			       ? answer_show_filter(r->answer->filter, &(struct answer_style){ .utf8 = true })
 			       : NULL;
@@ -208,14 +209,9 @@ static void write_notes(struct out *out, const struct parts *p)
 		comma = ",";
 	}
 	free(filter);
-	if (r->partial) {
+	for (unsigned i = 0; i < n_limits; i++) {
 		out_text(out, comma);
-		json_string(out, report_describe_cut(r));
-		comma = ",";
-	}
-	if (mean) {
-		out_printf(out, "%s\"Estimates: the trace is a sample of one block in %llu bytes.\"", comma,
-			   (unsigned long long)mean);
+		json_string(out, limits[i]);
 		comma = ",";
 	}
 	if (!report_knows_lives(r)) {

@@ -40,29 +40,38 @@ static bool was_off(const struct report *r)
 	return off;
 }
 
-/* What is true of all figures of a section; the last one stands first. */
-static void note_limits(struct report *r)
+unsigned report_limits(const struct report *r, char limits[REPORT_LIMITS][REPORT_LIMIT_SIZE])
 {
 	const struct mst_file_info *info = mst_reader_info(r->reader);
-	const uint64_t mean = info->sample_bytes, lost = r->ended ? r->end.lost : 0;
-	char text[100], time[FIGURE_SIZE];
-	snprintf(text, sizeof(text), "%" PRIu64 " event%s lost while recording.", lost,
-		 lost == 1 ? " was" : "s were");
-	if (lost)
-		answer_note_first(r->answer, text);
-	if (was_off(r))
-		answer_note_first(r->answer,
-				  "Recording was off for some time: what came then is in no figure.");
-	snprintf(text, sizeof(text), "A part of the run: it begins at %s, with what was live then.",
-		 figure_time(time, info->begin_ns));
-	if (info->initial_state)
-		answer_note_first(r->answer, text);
-	snprintf(text, sizeof(text), "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
-		 mean);
-	if (mean)
-		answer_note_first(r->answer, text);
+	const uint64_t lost = r->ended ? r->end.lost : 0;
+	char time[FIGURE_SIZE];
+	unsigned n = 0;
 	if (r->partial)
-		answer_note_first(r->answer, report_describe_cut(r));
+		snprintf(limits[n++], REPORT_LIMIT_SIZE, "This is about %s.",
+			 r->growing ? "what is recorded so far"
+				    : "what lies before the trace's damage or cut");
+	if (info->sample_bytes)
+		snprintf(limits[n++], REPORT_LIMIT_SIZE,
+			 "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
+			 info->sample_bytes);
+	if (info->initial_state)
+		snprintf(limits[n++], REPORT_LIMIT_SIZE,
+			 "A part of the run: it begins at %s, with what was live then.",
+			 figure_time(time, info->begin_ns));
+	if (was_off(r))
+		snprintf(limits[n++], REPORT_LIMIT_SIZE,
+			 "Recording was off for some time: what came then is in no figure.");
+	if (lost)
+		snprintf(limits[n++], REPORT_LIMIT_SIZE, "%" PRIu64 " event%s lost while recording.", lost,
+			 lost == 1 ? " was" : "s were");
+	return n;
+}
+
+static void note_limits(struct report *r)
+{
+	char limits[REPORT_LIMITS][REPORT_LIMIT_SIZE];
+	for (unsigned n = report_limits(r, limits); n-- > 0;)
+		answer_note_first(r->answer, limits[n]);
 }
 
 void report_write_section(struct report *report, const struct report_section *section)
@@ -129,12 +138,6 @@ const char *report_describe_end(const struct report *r, char text[64])
 		break;
 	}
 	return strcpy(text, "end unknown");
-}
-
-const char *report_describe_cut(const struct report *r)
-{
-	return r->growing ? "This is about what is recorded so far."
-			  : "This is about what lies before the trace's damage or cut.";
 }
 
 /* ---- Names ---- */
