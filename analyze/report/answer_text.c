@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer_formats.h"
+#include "thousands.h"
 #include "width.h"
 
 enum { GAP = 2, GRAPH = 24, LEAST_GRAPH = 8, USUAL_NAME = 16, LEAST_NAME = 8, MOST_COLUMNS = 24 };
@@ -322,8 +323,9 @@ static void write_table(struct out *out, const struct layout *l, bool merged)
 	write_titles(out, l, over_names);
 	for (size_t row = 0; row < answer_rows_shown(table); row++)
 		write_row(out, l, row);
+	char more[THOUSANDS_SIZE];
 	if (table->left_out && !merged)
-		out_printf(out, "and %llu more (--top=N)\n", (unsigned long long)table->left_out);
+		out_printf(out, "and %s more (--top=N)\n", thousands(more, table->left_out));
 }
 
 /* ---- Facts ---- */
