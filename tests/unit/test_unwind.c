@@ -507,6 +507,39 @@ static void test_contexts(void)
 	munmap(memory, bytes);
 }
 
+/* A stack of one frame, in code that is nowhere. */
+static uint32_t capture_at(uintptr_t pc, const uint64_t *sp)
+{
+	const struct unwind_regs regs = { .pc = pc, .sp = (uintptr_t)sp };
+
+	return unwind_context(stack, unwind_capture(stack, &regs));
+}
+
+/* All contexts that there is room for, to the last one. */
+static void test_full_contexts(void)
+{
+	const uint32_t most = 256 * UNWIND_CONTEXTS_PER_NODE;
+	const size_t bytes = unwind_stack_bytes(256);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uintptr_t first = 0x100000;
+	uint64_t places[256] = { 0 };
+	unsigned made = 0;
+
+	stack = unwind_stack_init(memory, 256, 64);
+	for (; made < most - 150; made++)
+		CHECK(capture_at(first + made, places) == made + 1);
+	/* Nodes begin anew; so there is no other reason to forget contexts before all are used. */
+	for (unsigned i = 1; i < 256 && stack->n_nodes > 2; i++)
+		CHECK(capture_at(first, places + i) == UNWIND_ROOT + 1);
+	for (; made < most - 1; made++)
+		CHECK(capture_at(first + made, places) == made + 1);
+	CHECK(stack->n_contexts == most && stack->n_nodes < 200);
+	for (unsigned i = 0; i < 50; i++)
+		CHECK(capture_at(first + made - 1 - i, places) == made - i && stack->n_contexts == most);
+	CHECK(capture_at(first + made, places) == UNWIND_ROOT + 1);
+	munmap(memory, bytes);
+}
+
 static unsigned touched_pages(void *memory, size_t bytes)
 {
 	static unsigned char page[8192];
@@ -555,6 +588,7 @@ int main(int argc, char **argv)
 	}
 	test_capture();
 	test_contexts();
+	test_full_contexts();
 	test_memory();
 	test_full_table();
 	if (failures == 0)

@@ -73,7 +73,7 @@ struct unwind_memory {
 	uint16_t *hints;
 	uint32_t *
 		context_index; /* contexts by hash, see context_entry(); room for twice as many as there are */
-	uint32_t context_mask, contexts_most;
+	uint32_t context_mask, contexts_most; /* 2 * n_contexts <= context_mask + 1 <= 2 * contexts_most */
 	struct walker walker;
 };
 
@@ -371,7 +371,7 @@ static inline uint32_t context_of(struct unwind_memory *m, uint32_t parent, uint
 	m->stack.contexts[number] = (struct unwind_context){ pc, parent, hash };
 	m->stack.n_contexts++;
 	put_context(m, hash, number);
-	if (unlikely(2 * m->stack.n_contexts > m->context_mask))
+	if (unlikely(2 * m->stack.n_contexts > m->context_mask + 1))
 		context_index_grow(m);
 	return number;
 }
