@@ -203,6 +203,62 @@ static void remove_half(struct snapshots *s)
 	assert(s->n == n - count);
 }
 
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* After a cull, for the next one. */
+static void settle(struct snapshots *s)
+{
+	struct settled *const settled = &s->settled;
+	const size_t last = s->n - 1;
+
+	*settled = (struct settled){ .least_span = NO_SPAN, .least_interval = UINT64_MAX };
+	if (s->log || s->items[last].kind == SNAPSHOT_PEAK || !times_ascend(s))
+		return;
+	for (size_t i = 1; i < last; i++) {
+		const struct snapshot *item = &s->items[i];
+
+		if (i + 1 < last && is_removable(s, i))
+			settled->least_span = lesser(settled->least_span, time_between(item - 1, item + 1));
+		if (is_removable(s, i) || is_removable(s, i - 1))
+			settled->least_interval =
+				lesser(settled->least_interval, time_between(item - 1, item));
+	}
+	settled->known = true;
+}
+
+/*
+ * In a growing heap one cull is as the one before: out goes what came since, and the one before that. False: not this time,
+ * and nothing is done. *least is what cull() returns.
+ */
+static bool cull_again(struct snapshots *s, uint64_t *least)
+{
+	const size_t last = s->n - 1, first = last - s->max / 2;
+	struct snapshot *const item = &s->items[first];
+	const bool before_stays = !is_removable(s, first - 1);
+	uint64_t span = s->settled.least_span;
+
+	if (!s->settled.known)
+		return false;
+	assert(first >= 2 && !s->log);
+	if (!before_stays)
+		span = lesser(span, time_between(item - 2, item));
+	if (time_between(item - 1, &s->items[last]) >= span)
+		return false;
+	for (size_t i = first; i < last; i++) {
+		if (s->items[i].live) /* seldom */
+			free(s->items[i].live);
+	}
+	*item = s->items[last];
+	s->n = first + 1;
+	*least = s->settled.least_interval;
+	if (!before_stays)
+		*least = lesser(*least, time_between(item - 1, item));
+	return true;
+}
+
 /*
  * Culls, and returns the least interval that is left. An interval between two snapshots that could not have been culled
  * doesn't count: it says nothing about how dense the others may be.
@@ -212,9 +268,12 @@ static uint64_t cull(struct snapshots *s)
 	uint64_t least = UINT64_MAX;
 	size_t least_at = 0;
 
+	if (cull_again(s, &least))
+		return s->narrow_interval ? (uint32_t)least : least;
 	if (s->log)
 		event_log_cull(s->log);
 	remove_half(s);
+	settle(s);
 	for (size_t i = 1; i < s->n; i++) {
 		const uint64_t interval = time_between(&s->items[i - 1], &s->items[i]);
 
@@ -274,6 +333,7 @@ void snapshots_store(struct snapshots *s)
 	assert(stored->kind == SNAPSHOT_PEAK || time >= s->earliest);
 	if (stored->kind == SNAPSHOT_PEAK)
 		become_peak(s, stored);
+	s->settled.known &= stored->kind != SNAPSHOT_PEAK && (s->n == 0 || time >= (uint64_t)stored[-1].time);
 	stored->live = NULL;
 	stored->detailed = stored->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
 	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;

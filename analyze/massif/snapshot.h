@@ -22,6 +22,15 @@
 
 struct event_log;
 
+/*
+ * What a cull has left but for the last snapshot, as long as no peak comes and time does not go back: the least span of
+ * those that may go, and the least interval of those that count. Spans to the last one are left out.
+ */
+struct settled {
+	bool known;
+	uint64_t least_span, least_interval;
+};
+
 struct snapshots {
 	/* Settings. */
 	unsigned max, detailed_freq;
@@ -41,6 +50,7 @@ struct snapshots {
 	struct span *spans;
 	uint64_t *widths;    /* the time between its neighbours */
 	uint64_t last_width; /* of the one taken out last */
+	struct settled settled;
 };
 
 /* False: no memory; snapshots_finish() is still to be called. */
