@@ -33,7 +33,23 @@ struct consumer_node {
 	uint32_t parent; /* 0: none */
 	uint16_t depth;  /* frames, at most CONSUMER_DEPTH_MOST; 0: the node was never defined */
 	bool cut;        /* outermost, but not of the whole stack */
+	uint32_t call;   /* the last plain call, see consumer_call(); 0: none */
+	uint32_t kind;   /* its kind */
 };
+
+/* A plain call below a node: operation and size. Never 0. */
+static inline uint32_t consumer_call(uint8_t op, uint32_t size)
+{
+	assert(op && size >> 24 == 0);
+	return (uint32_t)op << 24 | size;
+}
+
+/* The node has no stack, or another one, in the trace. */
+static inline void consumer_set_stack(struct consumer_node *node, uint32_t stack)
+{
+	node->stack = stack;
+	node->call = 0;
+}
 
 #define CONSUMER_RELEASE_BYTES (64u << 10) /* at least so often the producer learns how far the consumer is */
 

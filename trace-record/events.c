@@ -135,7 +135,7 @@ static int renew_nodes(struct tracee *t, struct consumer *consumer)
 		}
 		stale[i] = moved || stale[node->parent];
 		if (stale[i])
-			node->stack = MST_NONE;
+			consumer_set_stack(node, MST_NONE);
 	}
 	free(stale);
 	return err;

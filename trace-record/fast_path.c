@@ -38,24 +38,35 @@ static inline unsigned plain_operands(uint64_t head)
 	return SHM_OP(head) == MST_OP_REALLOC ? 2 : 1;
 }
 
-/* The kind of a plain call with that head, if it is remembered; else 0, which no call has. */
-static inline uint32_t fast_kind(const struct tracee *t, const struct consumer *consumer, uint64_t head)
+/*
+ * The kind of a plain call with that head, if it is remembered; else 0, which no call has. The node remembers its last one;
+ * that is one look at memory, where a program of many stacks misses the caches.
+ */
+static inline uint32_t fast_kind(const struct tracee *t, struct consumer *consumer, uint64_t head)
 {
-	uint32_t stack;
-	uint64_t call;
+	const uint32_t call = consumer_call(SHM_OP(head), SHM_SIZE(head));
+	struct consumer_node *node;
+	uint64_t key;
+	uint32_t kind;
 
 	if (__builtin_expect(SHM_NODE(head) >= consumer->n_nodes, 0))
 		return 0;
-	stack = consumer->nodes[SHM_NODE(head)].stack;
-	if (__builtin_expect(stack == MST_NONE, 0))
+	node = &consumer->nodes[SHM_NODE(head)];
+	if (__builtin_expect(node->call == call, 1))
+		return node->kind;
+	if (__builtin_expect(node->stack == MST_NONE, 0))
 		return 0;
-	call = call_key(stack, SHM_OP(head), SHM_SIZE(head));
-	return remembered_kind(kind_entry(t, call, MST_NONE), call, MST_NONE);
+	key = call_key(node->stack, SHM_OP(head), SHM_SIZE(head));
+	kind = remembered_kind(kind_entry(t, key, MST_NONE), key, MST_NONE);
+	if (kind) {
+		node->call = call;
+		node->kind = kind;
+	}
+	return kind;
 }
 
 /* Takes an alloc whose kind is remembered; NOT_PLAIN: something else. */
-static inline int fast_alloc(struct tracee *t, const struct consumer *consumer, uint64_t head,
-			     uint64_t address)
+static inline int fast_alloc(struct tracee *t, struct consumer *consumer, uint64_t head, uint64_t address)
 {
 	const uint32_t kind = is_plain_alloc(head) ? fast_kind(t, consumer, head) : 0;
 

@@ -167,7 +167,7 @@ static int renew_consumer(struct rollover *r, uint32_t ring_id)
 	for (uint32_t i = 0; i < consumer->n_nodes && !err; i++) {
 		struct consumer_node *node = &consumer->nodes[i];
 
-		node->stack = MST_NONE;
+		consumer_set_stack(node, MST_NONE);
 		if (node->depth && node->frame != MST_NONE)
 			err = mst_remap_frame(r->remap, node->frame, &node->frame);
 	}

@@ -385,6 +385,38 @@ static uint64_t exit_mark(const struct mst_writer *writer)
 	return UINT64_MAX;
 }
 
+/* Blocks of two sizes come and go, often enough for every path that takes plain calls. */
+static void come_and_go(uint64_t size)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		write_malloc(0, Q, size);
+		write_value(0, 0, SHM_OP_FREE, Q);
+	}
+}
+
+/* What is remembered of a stack's last call is of its file alone. */
+static void test_kinds_of_another_file(void **state)
+{
+	const int fds[] = { byhand_file(), byhand_file() };
+	struct tracee *tracee;
+
+	(void)state;
+	begin_case();
+	come_and_go(20);
+	come_and_go(30);
+	tracee = tracee_create(byhand_segment(0), byhand_writer(fds[0], false), 32, false);
+	drain(tracee);
+	go_on(tracee, fds[1]);
+	come_and_go(30);
+	come_and_go(20);
+	drain(tracee);
+	check(tracee_writer(tracee), fds[1],
+	      " A10" INITIAL " A30 F30 A30 F30 A30 F30 A30 F30 A20 F20 A20 F20 A20 F20 A20 F20");
+	tracee_destroy(tracee);
+	close(fds[0]);
+	end_case();
+}
+
 /* The trace counts free(NULL)s behind the events before them. An exit marker has its file's count; initial states repeat it. */
 static void test_frees_of_null(void **state)
 {
@@ -432,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_a_fork_without_memory),
 		cmocka_unit_test(test_many_forks),
 		cmocka_unit_test(test_another_file_meanwhile),
+		cmocka_unit_test(test_kinds_of_another_file),
 		cmocka_unit_test(test_frees_of_null),
 	};
 
