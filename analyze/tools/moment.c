@@ -6,11 +6,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "duration.h"
+
+#define NS_PER_MS 1000000u
+
 static const char prefix[] = "mark:";
 
 const char *moment_mark(const char *value)
 {
 	return strncmp(value, prefix, sizeof(prefix) - 1) == 0 ? value + sizeof(prefix) - 1 : NULL;
+}
+
+bool moment_parse(const char *value, struct at *at, uint64_t *ns)
+{
+	*at = (struct at){ .kind = AT_TIME, .mark = moment_mark(value) };
+	*ns = 0;
+	if (strcmp(value, "peak") == 0)
+		at->kind = AT_PEAK;
+	else if (strcmp(value, "end") == 0)
+		at->kind = AT_END;
+	else if (at->mark)
+		at->kind = AT_MARK;
+	else if (!duration_parse(value, ns))
+		return false;
+	at->time = *ns / NS_PER_MS;
+	return true;
 }
 
 /* A second reader of the trace, whose position is to be restored. NULL after a message. */
@@ -65,7 +85,7 @@ bool moment_settle_at(const struct tool *tool, const struct tool_trace *trace, s
 		return true;
 	const bool found = moment_find(tool, trace, at->mark, &place);
 	at->record = place.record;
-	at->time = place.time_ns / 1000000;
+	at->time = place.time_ns / NS_PER_MS;
 	return found;
 }
 

@@ -9,6 +9,12 @@
 /* The name of the mark that a value asks for; NULL: it asks for none. */
 const char *moment_mark(const char *value);
 
+/*
+ * The value of an option: "peak", "end", "mark:NAME", or a duration, whose nanoseconds are stored, too; `at->time` is in
+ * whole ms. False: it is none of these.
+ */
+bool moment_parse(const char *value, struct at *at, uint64_t *ns);
+
 /* Finds a mark; the trace's position stays. False after a message: there is no such mark, or no second reading. */
 bool moment_find(const struct tool *tool, const struct tool_trace *trace, const char *mark,
 		 struct mark_place *place);

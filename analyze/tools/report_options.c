@@ -157,15 +157,11 @@ static uint64_t parse_time(struct argp_state *state, const char *option, const c
 
 static void parse_at(struct report_command *command, struct argp_state *state, const char *value)
 {
-	struct at *at = &command->query.at;
-	if (strcmp(value, "peak") == 0)
-		at->kind = AT_PEAK;
-	else if (strcmp(value, "end") == 0)
-		at->kind = AT_END;
-	else if (moment_mark(value))
-		*at = (struct at){ .kind = AT_MARK, .mark = moment_mark(value) };
-	else
-		*at = (struct at){ .kind = AT_TIME, .time = parse_time(state, "at", value) };
+	uint64_t ns;
+	if (!moment_parse(value, &command->query.at, &ns))
+		argp_error(state,
+			   "--at=%s: should be peak, end, a time such as 1.5s, 300ms or 2m, or mark:NAME",
+			   value);
 }
 
 static void parse_by(struct report_command *command, struct argp_state *state, const char *value)

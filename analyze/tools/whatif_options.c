@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "duration.h"
+#include "moment.h"
 #include "number.h"
 #include "words.h"
 
@@ -48,7 +48,8 @@ static const struct argp_option options[] = {
 	{ "blame", KEY_BLAME, NULL, 0,
 	  "list the sites whose blocks keep pages, and those that left the holes", GROUP_BLAME },
 	{ "at", KEY_AT, "TIME", 0,
-	  "when: gap (most is resident that isn't live), peak, end, or as 1.5s (gap)", GROUP_BLAME },
+	  "when: gap (most is resident that isn't live), peak, end, as 1.5s, or mark:NAME (gap)",
+	  GROUP_BLAME },
 	{ "no-blame", KEY_NO_BLAME, NULL, 0, "leave this out, which saves one run", GROUP_BLAME },
 	{ NULL, 0, NULL, 0, "Output:", GROUP_OUTPUT },
 	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_OUTPUT },
@@ -108,15 +109,12 @@ static uint64_t parse_number(struct argp_state *state, const char *option, const
 static void parse_at(struct whatif_command *command, struct argp_state *state, const char *value)
 {
 	if (strcmp(value, "gap") == 0)
-		command->at = WHATIF_GAP;
-	else if (strcmp(value, "peak") == 0)
-		command->at = WHATIF_PEAK;
-	else if (strcmp(value, "end") == 0)
-		command->at = WHATIF_END;
-	else if (duration_parse(value, &command->at_ns))
-		command->at = WHATIF_TIME;
+		command->at_given = false;
+	else if (moment_parse(value, &command->at, &command->at_ns))
+		command->at_given = true;
 	else
-		argp_error(state, "--at=%s: should be gap, peak, end or a time such as 1.5s", value);
+		argp_error(state, "--at=%s: should be gap, peak, end, a time such as 1.5s, or mark:NAME",
+			   value);
 }
 
 static void parse_format(struct whatif_command *command, struct argp_state *state, const char *value)

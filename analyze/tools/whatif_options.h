@@ -7,8 +7,6 @@
 
 enum { WHATIF_ABREAST = 64 }; /* most players at a time */
 
-enum whatif_at { WHATIF_GAP, WHATIF_PEAK, WHATIF_END, WHATIF_TIME };
-
 struct whatif_command {
 	struct report_command report; /* what it shares with msreport: tool, rows, units, format, output */
 	const char *input;
@@ -19,8 +17,9 @@ struct whatif_command {
 	const char **settings; /* [n_settings] */
 	size_t n_settings;
 	bool sweep, blame, no_blame, syscalls, end_threads;
-	enum whatif_at at;
-	uint64_t at_ns;   /* of WHATIF_TIME */
+	bool at_given;    /* else: where most of what is resident isn't live */
+	struct at at;     /* `time` isn't used, but: */
+	uint64_t at_ns;   /* of AT_TIME */
 	uint64_t limit;   /* bytes that a player may map; UINT64_MAX: not given */
 	uint64_t abreast; /* players at a time */
 };

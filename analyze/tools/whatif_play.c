@@ -6,10 +6,9 @@
 #include "progress.h"
 #include "replay.h"
 
-int whatif_stream(const struct whatif_job *job, struct op_stream *stream)
+int whatif_replay(const struct whatif_job *job, struct observer *observer)
 {
-	stream->ends.at_once = job->command->end_threads;
-	struct observer *observers[] = { &stream->observer };
+	struct observer *observers[] = { observer };
 	struct mst_reader *reader;
 	struct progress progress;
 	if (lseek(job->trace->fd, (off_t)job->trace->start, SEEK_SET) < 0)
@@ -24,6 +23,12 @@ int whatif_stream(const struct whatif_job *job, struct op_stream *stream)
 	progress_end(&progress);
 	mst_reader_destroy(reader);
 	return result < 0 ? result : 0;
+}
+
+int whatif_stream(const struct whatif_job *job, struct op_stream *stream)
+{
+	stream->ends.at_once = job->command->end_threads;
+	return whatif_replay(job, &stream->observer);
 }
 
 bool whatif_any_runs(const struct players *players)

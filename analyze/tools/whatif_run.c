@@ -7,10 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "install_paths.h"
+#include "moment.h"
 #include "report_print.h"
 #include "whatif_answer.h"
 #include "whatif_picture.h"
+
+#define NS_PER_MS 1000000u
 
 /* ---- What is played ---- */
 
@@ -63,7 +67,9 @@ static bool choose_setups(struct whatif_job *job)
 			return false;
 	}
 	if ((c->sweep || (c->n_settings == 0 && c->n_allocators == 0)) &&
-	    !check_result(job, setups_add_usual(&job->setups, outline_threads(&job->outline), c->sweep),
+	    !check_result(job,
+			  setups_add_usual(&job->setups, outline_threads(&job->outline), job->outline.end_ns,
+					   c->sweep),
 			  "sweep", ""))
 		return false;
 	if (job->setups.missing)
@@ -165,21 +171,31 @@ static int play_all(struct whatif_job *job)
 
 /* ---- Blame ---- */
 
+/* Of whole milliseconds all calls are in it, as those of msreport --at. */
+static uint64_t whole_ms(uint64_t ns)
+{
+	return ns % NS_PER_MS == 0 ? ns + NS_PER_MS - 1 : ns;
+}
+
 static void set_moment(const struct whatif_job *job, const struct run *run, struct op_stream *stream)
 {
 	const struct runs *runs = &job->runs;
 	stream->stops = true;
-	switch (job->command->at) {
-	case WHATIF_GAP:
-		stream->until = runs->moments[runs_widest_gap(runs, run)].record;
+	if (!job->command->at_given) {
+		stream->before = runs->moments[runs_widest_gap(runs, run)].record + 1;
+		return;
+	}
+	switch (job->at.kind) {
+	case AT_PEAK:
+		stream->before = job->outline.peak_record + 1;
 		break;
-	case WHATIF_PEAK:
-		stream->until = job->outline.peak_record;
+	case AT_MARK:
+		stream->before = job->at.record;
 		break;
-	case WHATIF_END:
+	case AT_TIME:
+		stream->until_ns = whole_ms(job->command->at_ns);
 		break;
-	case WHATIF_TIME:
-		stream->until_ns = job->command->at_ns;
+	case AT_END:
 		break;
 	}
 }
@@ -253,6 +269,7 @@ static int answer(const struct whatif_job *job)
 		.outline = &job->outline,
 		.setups = &job->setups,
 		.runs = &job->runs,
+		.pools = &job->pools,
 		.screen = c->report.format == REPORT_TEXT && !c->blame && !c->sweep,
 	};
 	struct blame blame = { 0 };
@@ -286,11 +303,54 @@ static bool find_names(struct whatif_job *job)
 	return false;
 }
 
+/* ---- Bounds ---- */
+
+/* By kind the number of its site. NULL: no memory. */
+static uint32_t *number_sites(const struct whatif_job *job, uint32_t *n_kinds)
+{
+	const struct mst_kind *kinds = mst_reader_kinds(job->trace->reader, n_kinds);
+	struct sites *sites =
+		sites_create(job->trace->reader, job->calls, &job->command->report.query.hidden);
+	uint32_t *of_kinds = calloc(*n_kinds + (size_t)1, sizeof(*of_kinds)), *of_calls = NULL;
+	uint32_t room = 0, n = 0;
+	bool fine = sites && of_kinds;
+	for (uint32_t i = 0; i < *n_kinds && fine; i++) {
+		const struct site *site = sites_of(sites, kinds[i].stack);
+		const uint32_t at = site && site->call != MST_NONE ? site->call + 1 : 0;
+		fine = site && array_reserve_zeroed(&of_calls, at, &room, sizeof(*of_calls));
+		if (!fine)
+			break;
+		if (of_calls[at] == 0)
+			of_calls[at] = ++n;
+		of_kinds[i] = of_calls[at] - 1;
+	}
+	free(of_calls);
+	sites_destroy(sites);
+	if (fine)
+		return of_kinds;
+	free(of_kinds);
+	return NULL;
+}
+
+/* False after a message. */
+static bool fill_pools(struct whatif_job *job)
+{
+	uint32_t n;
+	uint32_t *sites = number_sites(job, &n);
+	int error = MST_ERR_NOMEM;
+	if (sites && pools_init(&job->pools, &job->outline, &job->lives, sites, n))
+		error = whatif_replay(job, &job->pools.observer);
+	free(sites);
+	if (error)
+		tool_error(job->tool, "%s", error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+	return !error;
+}
+
 static int play_and_answer(struct whatif_job *job, int looked)
 {
 	if (!choose_setups(job))
 		return TOOL_USAGE;
-	if (!find_names(job) || !make_plan(job))
+	if (!find_names(job) || !make_plan(job) || !fill_pools(job))
 		return TOOL_NO_RESULT;
 	if (!runs_init(&job->runs, &job->setups)) {
 		tool_error(job->tool, "%s", mst_strerror(MST_ERR_NOMEM));
@@ -329,17 +389,23 @@ static bool check_trace(const struct whatif_job *job)
 int whatif_run(const struct whatif_command *command, const struct tool_trace *trace)
 {
 	struct whatif_job job = { .command = command, .tool = &command->report.tool, .trace = trace };
-	struct observer *observers[] = { &job.outline.observer };
+	struct observer *observers[] = { &job.outline.observer, &job.lives.observer };
 	if (!check_trace(&job))
 		return TOOL_USAGE;
+	job.at = command->at;
+	if (!moment_settle_at(job.tool, trace, &job.at))
+		return TOOL_NO_RESULT;
 	outline_init(&job.outline);
-	int status = tool_replay(job.tool, trace, observers, 1);
+	life_classes_init(&job.lives);
+	int status = tool_replay(job.tool, trace, observers, 2);
 	if (tool_has_result(status) && job.outline.allocations == 0) {
 		tool_error(job.tool, "%s: no block is allocated in it", trace->name);
 		status = TOOL_NO_RESULT;
 	}
 	if (tool_has_result(status))
 		status = play_and_answer(&job, status);
+	pools_finish(&job.pools);
+	life_classes_finish(&job.lives);
 	runs_finish(&job.runs);
 	setups_finish(&job.setups);
 	outline_finish(&job.outline);

@@ -261,7 +261,7 @@ static int stream_chunk(struct observer *observer, const struct mst_reader *read
 		const uint64_t record = chunk->first_record + cursor.record - 1;
 		if (record >= s->outline->records)
 			return end(s);
-		if (s->stops && (record > s->until || e.time << shift > s->until_ns))
+		if (s->stops && (record >= s->before || e.time << shift > s->until_ns))
 			return stop(s);
 		const int error = put_all_of(s, kinds, &e, record, e.time << shift);
 		if (error)
@@ -295,7 +295,7 @@ bool op_stream_init(struct op_stream *stream, const struct outline *outline,
 		.outline = outline,
 		.sink = sink,
 		.next = outline->records / OP_SAMPLES,
-		.until = UINT64_MAX,
+		.before = UINT64_MAX,
 		.until_ns = UINT64_MAX,
 		.peak = UINT32_MAX,
 		.thread = PLAYER_MAIN,

@@ -36,8 +36,8 @@ struct op_stream {
 	uint32_t peak; /* the moment of the peak */
 	struct op_moment now;
 	uint64_t next; /* record of the next sample */
-	bool stops;    /* behind record `until` or the time `until_ns`, in place of the end */
-	uint64_t until, until_ns;
+	bool stops;    /* at record `before` or behind the time `until_ns`, in place of the end */
+	uint64_t before, until_ns;
 	bool stopped;
 	uint32_t stop_every; /* a PLAY_STOP behind each so many samples; 0: none */
 	uint32_t thread;     /* whose calls the players make */

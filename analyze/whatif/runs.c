@@ -6,7 +6,10 @@
 #define LEAST_SHARE .05          /* of what the base takes, for an advice */
 #define NEARLY .03               /* the same is saved, as shares */
 #define LEAST_BYTES (256u << 10) /* below that, a page more or less decides */
-#define DEARER 1.5               /* times the base's time: not advised */
+#define DEARER 1.5               /* times the base's time: not advised ... */
+#define MUCH .5                  /* ... unless such a share is saved, and the time is at most: */
+#define DEAREST 4                /* times the base's, or */
+#define LITTLE .1                /* of the run's time beyond the base's */
 
 bool runs_init(struct runs *runs, const struct setups *setups)
 {
@@ -155,6 +158,16 @@ static bool is_easier(const struct run *base, const struct run *a, const struct 
 	return a->call_ns < b->call_ns;
 }
 
+/* Whether what a run saves isn't worth its time. */
+static bool is_dear(const struct runs *runs, const struct run *base, const struct run *run, double share)
+{
+	const double before = (double)base->call_ns, after = (double)run->call_ns;
+	const uint64_t ns = runs->n_moments ? runs->moments[runs->n_moments - 1].ns : 0;
+	if (after <= DEARER * before)
+		return false;
+	return share < MUCH || (after > DEAREST * before && after - before > LITTLE * (double)ns);
+}
+
 const struct run *runs_advise(const struct runs *runs, bool end)
 {
 	const struct run *base = runs_base(runs), *advised = NULL;
@@ -163,7 +176,7 @@ const struct run *runs_advise(const struct runs *runs, bool end)
 		const struct run *r = &runs->items[i];
 		const double share = saved(base, r, end);
 		if (r == base || !counts(r, base->failed) || share < LEAST_SHARE ||
-		    (double)r->call_ns > DEARER * (double)base->call_ns)
+		    is_dear(runs, base, r, share))
 			continue;
 		const bool near = advised && share > most - NEARLY && share < most + NEARLY;
 		if (!advised || (near ? is_easier(base, r, advised) : share > most)) {

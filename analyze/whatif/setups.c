@@ -243,8 +243,6 @@ static const struct usual usual[] = {
 	{ "MALLOC_TOP_PAD_=0", false, true },
 	{ "MALLOC_TOP_PAD_=1048576", false, true },
 	{ "GLIBC_TUNABLES=glibc.malloc.tcache_count=0", false, true },
-	{ "malloc_trim=1s", false, true },
-	{ "malloc_trim=10s", false, true },
 	{ "MALLOC_CONF=narenas:1", true, true },
 	{ "MALLOC_CONF=narenas:2", true, true },
 	{ "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0", false, true },
@@ -256,9 +254,25 @@ static const struct usual usual[] = {
 	{ "MIMALLOC_EAGER_COMMIT=0", false, true },
 };
 
-enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, bool sweep)
+/* malloc_trim() some ten times a run, at a round interval of at most ten seconds. */
+static enum setups_result add_trim(struct setups *setups, uint64_t ns)
 {
-	enum setups_result result = SETUPS_FINE;
+	char words[48];
+	uint64_t us = 1000;
+	for (unsigned i = 0; us * 1000 * 10 < ns && us < 10000000; i++)
+		us = i % 3 == 1 ? us / 2 * 5 : us * 2; /* 1, 2, 5, 10 ... */
+	if (us % 1000000 == 0)
+		snprintf(words, sizeof(words), "malloc_trim=%us", (unsigned)(us / 1000000));
+	else
+		snprintf(words, sizeof(words), "malloc_trim=%ums", (unsigned)(us / 1000));
+	return setups_add_settings(setups, words);
+}
+
+enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, uint64_t ns, bool sweep)
+{
+	enum setups_result result = add_trim(setups, ns);
+	if (result == SETUPS_NONE)
+		result = SETUPS_FINE;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual) && result == SETUPS_FINE; i++) {
 		if ((usual[i].threads && threads < 2) || (usual[i].sweep && !sweep))
 			continue;

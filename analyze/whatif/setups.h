@@ -53,8 +53,8 @@ enum setups_result setups_add_known(struct setups *setups);
  */
 enum setups_result setups_add_settings(struct setups *setups, const char *words);
 
-/* The settings that are worth a try: few, or with `sweep` many. `threads`: those that make calls. */
-enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, bool sweep);
+/* The settings that are worth a try: few, or with `sweep` many. `threads`: those that make calls, for so long. */
+enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, uint64_t ns, bool sweep);
 
 void setups_finish(struct setups *setups);
 

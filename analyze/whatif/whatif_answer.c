@@ -200,9 +200,12 @@ static char *describe_setup(const struct run *base, const struct run *run)
 	char *text;
 	const struct setup *s = run->setup;
 	const bool other = s->library != base->setup->library && s->library;
-	const int n =
-		other ? asprintf(&text, "LD_PRELOAD=%s%s%s", s->library, *s->settings ? " " : "", s->settings)
-		      : asprintf(&text, "%s", *s->settings ? s->settings : s->name);
+	const char *trim = strstr(s->settings, "malloc_trim=");
+	const int n = trim == s->settings
+			      ? asprintf(&text, "malloc_trim(0) every %s", trim + sizeof("malloc_trim=") - 1)
+		      : other ? asprintf(&text, "LD_PRELOAD=%s%s%s", s->library, *s->settings ? " " : "",
+					 s->settings)
+			      : asprintf(&text, "%s", *s->settings ? s->settings : s->name);
 	return n < 0 ? NULL : text;
 }
 
@@ -597,7 +600,11 @@ void whatif_write(struct whatif *w)
 	answer_section(a, "whatif", NULL);
 	write_title(w);
 	write_facts(w);
+	if (w->screen)
+		whatif_write_bounds(w);
 	write_runs(w);
+	if (!w->screen)
+		whatif_write_bounds(w);
 	if (!w->screen)
 		write_curves(w);
 	if (w->screen && w->blame)

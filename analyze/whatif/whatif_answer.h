@@ -4,6 +4,7 @@
 #define ANALYZE_WHATIF_ANSWER_H
 
 #include "blame.h"
+#include "pools.h"
 #include "report.h"
 #include "runs.h"
 
@@ -12,11 +13,15 @@ struct whatif {
 	const struct outline *outline;
 	const struct setups *setups;
 	const struct runs *runs;
+	const struct pools *pools; /* of which a model has figures if `has` says so */
 	const struct blame *blame; /* NULL: not asked for */
 	struct op_moment blamed;   /* its moment */
 	const struct run *blamed_run;
 	bool screen; /* all fits into 24 lines */
 };
+
+/* Adds what no allocator can go below, and what pools would take: a table, or on one screen a line. */
+void whatif_write_bounds(struct whatif *whatif);
 
 /* Adds the section "whatif", and "blame". */
 void whatif_write(struct whatif *whatif);

@@ -180,6 +180,46 @@ class Tests:
         assert any(note.startswith("MALLOC_ARENA_MAX=1: peak RSS ") for note in notes), notes
         assert self.resident("arenas", MALLOC_ARENA_MAX="1") < self.resident("arenas") / 5
 
+    def test_trim(self):
+        """What is empty at the end is given back by malloc_trim(), which is tried and advised unasked."""
+        lines = ["stack 1 0x10"]
+        for i in range(1, 2001):
+            lines += [f"alloc {i} malloc 1 16000", f"alloc {2000 + i} malloc 1 48"]
+        lines += ["time 500000000"] + [f"free {i}" for i in range(1, 2001)]
+        lines += ["time 1000000000", "alloc 1 malloc 1 9"]
+        whatif = self.ask(self.script("usual", "\n".join(lines) + "\nend 1\n"), "--no-blame")["whatif"]
+        base = whatif["runs"][0]
+        trimmed = next(row for row in whatif["runs"] if row["settings"] == "malloc_trim=100ms")
+        assert trimmed["end_resident_bytes"] < base["end_resident_bytes"] / 2, (base, trimmed)
+        assert any(note.startswith("malloc_trim(0) every 100ms: at the end ") for note in whatif["notes"]), whatif["notes"]
+
+    def test_mark(self):
+        """--at=mark:NAME is the moment of msreport's; so are times in whole milliseconds."""
+        trace = self.record("marked.zst", self.fragments, "pins", options=["--mark=60ms:half", "--mark=120ms:half"])
+        for at in ("mark:half", "mark:half#2", "60ms", "peak", "end"):
+            done = subprocess.run([self.build.file("analyze/msreport"), "peak", "--format=json", f"--at={at}", trace],
+                                  capture_output=True, check=True)
+            live = json.loads(done.stdout)["sections"]["peak"]["bytes"]
+            blame = self.ask(trace, "--allocator=glibc", f"--at={at}")["blame"]
+            # What isn't touched isn't resident: less than a page for each block.
+            assert near(blame["live_bytes"], live, 0.01, 8192), (at, blame["live_bytes"], live)
+        assert "there are: half" in self.run("--at=mark:other", trace, status=2).stderr
+
+    def test_bounds(self):
+        """Two sites take turns, one of which frees all: pieces of 16 bytes, and blocks of whole pages."""
+        lines = ["stack 1 0x10", "stack 2 0x20"]
+        for i in range(128):
+            lines += [f"alloc a{i} malloc 1 10", f"alloc b{i} malloc 2 16"]
+        lines += ["alloc large malloc 1 5000"] + [f"free a{i}" for i in range(128)] + ["end 9"]
+        names = {name: str(i + 1) for i, name in enumerate(["large"] + [f"{c}{i}" for c in "ab" for i in range(128)])}
+        text = "\n".join(" ".join(names.get(word, word) for word in line.split(" ")) for line in lines)
+        whatif = self.ask(self.script("bounds", text + "\n"), "--no-blame", "--allocator=glibc")["whatif"]
+        rows = {row["bound"]: [row["peak_bytes"], row["live_peak_bytes"], row["end_bytes"]] for row in whatif["bounds"]}
+        live = 128 * 26 + 5000      # what is freed lives for 130 to 257 calls: that is two classes
+        assert rows == {"live": [live, live, live - 1280], "pools by size": [3 << 12] * 3,
+                        "pools by lifetime": [5 << 12, 5 << 12, 3 << 12],
+                        "pools by site": [4 << 12, 4 << 12, 3 << 12]}, rows
+
     def test_end_threads(self):
         """Threads that end let the next one have their arena: eight times 8 MiB become one."""
         trace = self.record("ends.zst", self.fragments, "arenas")

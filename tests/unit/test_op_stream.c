@@ -256,7 +256,7 @@ static void test_stop(void **unused)
 	look(&outline, fd);
 	assert_true(op_stream_init(&stream, &outline, &vectors, &check.sink, false));
 	stream.stops = true;
-	stream.until = outline.peak_record;
+	stream.before = outline.peak_record + 1;
 	read_trace(fd, &stream.observer);
 	assert_true(check.ended && stream.stopped);
 	assert_int_equal(check.next, most_step + 1);
