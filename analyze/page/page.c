@@ -65,7 +65,7 @@ unsigned page_needs(void)
 /* ---- The report's answer ---- */
 
 /* The page's sections with tables of `top` rows as JSON. NULL: no memory, or errno. */
-static char *report_text(struct report *report, uint64_t top, size_t *size)
+static char *report_text(struct report *report, const struct page_query *page, uint64_t top, size_t *size)
 {
 	const struct report_query *query = report->query;
 	struct answer *own = report->answer;
@@ -80,6 +80,11 @@ static char *report_text(struct report *report, uint64_t top, size_t *size)
 		with_top.top = few ? ROWS_OF_OVERVIEW : top;
 		if (page_has_section(*s))
 			report_write_section(report, *s);
+	}
+	with_top.top = top;
+	if (page->player) {
+		page->player->whatif->report = report;
+		whatif_write(page->player->whatif);
 	}
 	errno = ENOMEM;
 	if (!report->no_memory)
@@ -107,7 +112,7 @@ static bool add_report(struct columns *columns, struct report *report, const str
 	uint64_t top = query->top ? query->top : ROWS_MOST;
 	for (;; top /= 4) {
 		size_t size;
-		char *text = report_text(report, top, &size);
+		char *text = report_text(report, query, top, &size);
 		if (!text)
 			return false;
 		columns_begin(columns, PART_REPORT);
@@ -158,7 +163,8 @@ static bool build(struct parts *p, const struct columns *report, const struct pa
 	columns_bytes(&p->columns, "MSPG\1", 5);
 	columns_bytes(&p->columns, report->bytes, report->n);
 	if (!texts_init(&p->texts) || !part_tree(p) || !part_time(p) || !part_pairs(p, n_pairs) ||
-	    !part_facts(p) || (query->sources && !part_sources(p)))
+	    !part_facts(p) || (query->sources && !part_sources(p)) ||
+	    (query->player && !part_space(p, query->player->picture)))
 		return false;
 	texts_write(&p->texts, &p->columns, PART_TEXTS);
 	return !p->columns.failed;

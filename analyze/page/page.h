@@ -8,7 +8,9 @@
 
 #include "flows.h"
 #include "out.h"
+#include "picture.h"
 #include "report.h"
+#include "whatif_answer.h"
 
 /* What must be known before the replay: the chunk in which the peak is. Zero-initialise. */
 struct page_outline {
@@ -25,9 +27,16 @@ bool page_has_section(const struct report_section *section);
 /* What these sections and the page need, of report_need. */
 unsigned page_needs(void);
 
+/* What mswhatif found with its players. */
+struct page_player {
+	struct whatif *whatif; /* its report is exchanged while the page is written */
+	const struct picture *picture;
+};
+
 struct page_query {
-	uint64_t top; /* rows of each table; 0: as many as fit */
-	bool sources; /* lines of source files */
+	uint64_t top;                     /* rows of each table; 0: as many as fit */
+	bool sources;                     /* lines of source files */
+	const struct page_player *player; /* NULL: none was asked */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include "columns.h"
 #include "flows.h"
 #include "nodes.h"
+#include "picture.h"
 #include "texts.h"
 
 /* The number with which each part begins. */
@@ -24,6 +25,7 @@ enum part {
 	PART_SOURCES,
 	PART_MARKS,
 	PART_CHANGES, /* of a comparison, instead of all parts from PART_BORDERS on */
+	PART_SPACE,   /* if a player was asked */
 };
 
 /* Bits of PART_FRAMES. */
@@ -49,5 +51,6 @@ bool part_time(struct parts *parts);
 bool part_pairs(struct parts *parts, size_t most);
 bool part_facts(struct parts *parts);
 bool part_sources(struct parts *parts);
+bool part_space(struct parts *parts, const struct picture *picture);
 
 #endif

@@ -105,6 +105,8 @@ static bool write_page(struct out *out, void *data)
 
 bool page_run_print(struct page_run *run, const struct report_command *command, struct report *r)
 {
-	const struct page_query query = { .top = command->query.top, .sources = command->sources };
+	const struct page_query query = { .top = command->query.top,
+					  .sources = command->sources,
+					  .player = run->player };
 	return page_run_save(command, write_page, &(struct page_job){ run, &query, r });
 }

@@ -9,6 +9,7 @@
 
 /* Zero-initialise. */
 struct page_run {
+	const struct page_player *player; /* NULL: none was asked */
 	char *page_template;
 	struct page_outline outline;
 	struct flows *flows;

@@ -400,8 +400,7 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 	else
 		check_several(command, state);
 	check_check(command, state);
-	command->query.suppressions = &command->suppressions;
-	if (!command->no_built_in && !suppressions_add_built_in(&command->suppressions))
+	if (!report_command_suppress(command))
 		return ENOMEM;
 	if (command->n_olds && !command->figures_given)
 		command->figures[FIGURE_PEAK] = command->figures[FIGURE_END] =
@@ -414,6 +413,12 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 	if (command->sources && command->n_olds)
 		argp_error(state, "--sources is about the page of one trace");
 	return command->n_sections || command->html ? 0 : add_section(command, report_sections[0]);
+}
+
+bool report_command_suppress(struct report_command *command)
+{
+	command->query.suppressions = &command->suppressions;
+	return command->no_built_in || suppressions_add_built_in(&command->suppressions);
 }
 
 bool report_command_filters_times(const struct report_command *command)

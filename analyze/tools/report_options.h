@@ -52,6 +52,9 @@ extern const struct argp report_argp;
 /* Whether --from and --until choose blocks of all sections: one of them was given, and not for section growth alone. */
 bool report_command_filters_times(const struct report_command *command);
 
+/* Adds the built-in suppressions, unless they aren't wanted. False: no memory. */
+bool report_command_suppress(struct report_command *command);
+
 void report_command_init(struct report_command *command);
 void report_command_finish(struct report_command *command);
 

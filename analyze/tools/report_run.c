@@ -383,7 +383,13 @@ static int answer(const struct report_command *command, const struct tool_trace 
 
 int report_run(const struct report_command *command, const struct tool_trace *trace)
 {
-	struct page_run page = { 0 };
+	return report_run_page(command, trace, NULL);
+}
+
+int report_run_page(const struct report_command *command, const struct tool_trace *trace,
+		    const struct page_player *player)
+{
+	struct page_run page = { .player = player };
 	int status = command->html ? page_run_begin(&page, command, trace) : 0;
 	if (!status)
 		status = answer(command, trace, command->html ? &page : NULL);

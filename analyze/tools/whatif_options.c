@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "whatif_options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
 	KEY_NO_BLAME,
 	KEY_LIMIT,
 	KEY_SVG,
+	KEY_HTML,
 	KEY_TOP,
 	KEY_FORMAT,
 	KEY_SI,
@@ -57,6 +59,8 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
 	{ "svg", KEY_SVG, "FILE", 0,
 	  "draw the address space of the first allocator over time; - is standard output", GROUP_OUTPUT },
+	{ "html", KEY_HTML, "FILE", 0,
+	  "write msreport's page for browsers with all of this in it; - is standard output", GROUP_OUTPUT },
 	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
 	{ "symbols", KEY_SYMBOLS, "DIR", 0,
@@ -163,6 +167,18 @@ static error_t parse_play(struct whatif_command *command, struct argp_state *sta
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* At most one of the results goes to standard output; the answer does if it gets no file. */
+static void check_outputs(const struct whatif_command *command, struct argp_state *state)
+{
+	const char *const names[] = { command->report.output ? command->report.output : "-", command->svg,
+				      command->report.html };
+	unsigned n = 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		n += names[i] && strcmp(names[i], "-") == 0;
+	if (n > 1)
+		argp_error(state, "standard output is the answer, the picture or the page (--output=FILE)");
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct whatif_command *command = state->input;
@@ -179,6 +195,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_SVG:
 		command->svg = value;
+		return 0;
+	case KEY_HTML:
+		command->report.html = value;
 		return 0;
 	case KEY_SI:
 		command->report.query.si = true;
@@ -201,7 +220,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 			argp_error(state, "no trace is given");
 		if (command->blame && command->no_blame)
 			argp_error(state, "--blame and --no-blame exclude each other");
-		return 0;
+		check_outputs(command, state);
+		return report_command_suppress(&command->report) ? 0 : ENOMEM;
 	}
 	return parse_play(command, state, key, value);
 }

@@ -16,7 +16,7 @@ struct painter {
 	struct players players;
 	struct op_stream stream;
 	struct page_list before;
-	struct picture picture;
+	struct picture *picture;
 };
 
 static int look(struct painter *p)
@@ -25,7 +25,7 @@ static int look(struct painter *p)
 	const struct mst_kind *kinds = mst_reader_kinds(p->job->trace->reader, &n);
 	players_wait(&p->players, false);
 	if (!whatif_any_runs(&p->players) ||
-	    !picture_add(&p->picture, &p->players.items[0], &p->before, &p->stream, kinds, n))
+	    !picture_add(p->picture, &p->players.items[0], &p->before, &p->stream, kinds, n))
 		return MST_ERR_IO;
 	players_go(&p->players);
 	return 0;
@@ -51,21 +51,20 @@ static int paint(struct painter *p, const struct run *run)
 	return error ? error : whatif_stream(p->job, &p->stream);
 }
 
-/* False after a message. */
-static bool write_file(const struct painter *p, const struct run *run, const char *name)
+bool whatif_draw(const struct whatif_job *job, const struct picture *picture, const char *name)
 {
-	const struct tool *tool = p->job->tool;
-	const struct setup *s = run->setup;
+	const struct tool *tool = job->tool;
+	const struct setup *s = runs_base(&job->runs)->setup;
 	struct output_file file;
 	char *title;
-	if (asprintf(&title, "%s: %s%s%s", p->job->trace->name, s->name, *s->settings ? " " : "",
-		     s->settings) < 0) {
+	if (asprintf(&title, "%s: %s%s%s", job->trace->name, s->name, *s->settings ? " " : "", s->settings) <
+	    0) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return false;
 	}
 	bool fine = output_begin(&file, tool, name, OUTPUT_FILE_RESULT, PACK_NONE);
 	if (fine) {
-		const bool written = picture_write(&p->picture, title, file.out);
+		const bool written = picture_write(picture, title, file.out);
 		if (!written)
 			tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		fine = output_end(&file, tool, name, written) && written;
@@ -74,20 +73,15 @@ static bool write_file(const struct painter *p, const struct run *run, const cha
 	return fine;
 }
 
-bool whatif_draw(const struct whatif_job *job, const char *name)
+bool whatif_paint(const struct whatif_job *job, struct picture *picture)
 {
-	const struct run *run = runs_base(&job->runs);
-	struct painter p = { .sink = { put }, .job = job, .players = { .ring_fd = -1 } };
-	if (!run)
-		return true;
-	const int error = paint(&p, run);
+	struct painter p = { .sink = { put }, .job = job, .players = { .ring_fd = -1 }, .picture = picture };
+	const int error = paint(&p, runs_base(&job->runs));
 	if (error)
 		tool_error(job->tool, "the picture could not be made: %s",
 			   error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
-	const bool fine = !error && write_file(&p, run, name);
 	page_list_finish(&p.before);
 	op_stream_finish(&p.stream);
 	players_finish(&p.players);
-	picture_finish(&p.picture);
-	return fine;
+	return !error;
 }

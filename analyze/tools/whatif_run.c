@@ -11,6 +11,7 @@
 #include "install_paths.h"
 #include "moment.h"
 #include "report_print.h"
+#include "report_run.h"
 #include "whatif_answer.h"
 #include "whatif_picture.h"
 
@@ -250,6 +251,42 @@ static bool write_answer(const struct whatif_job *job, struct report *r, struct 
 	return report_print(&job->command->report, r->answer);
 }
 
+/* msreport's page, of a reader that begins again. Returns a tool_status. */
+static int write_page(const struct whatif_job *job, struct whatif *whatif, const struct picture *picture)
+{
+	const struct page_player player = { whatif, picture };
+	struct report_command command = job->command->report;
+	struct tool_trace again = *job->trace;
+	const bool screen = whatif->screen;
+	command.tool.noticed = true;
+	if (lseek(again.fd, (off_t)again.start, SEEK_SET) < 0 ||
+	    mst_reader_create(&again.reader, again.fd) < 0) {
+		tool_error(job->tool, "%s: %s", again.name, mst_strerror(MST_ERR_IO));
+		return TOOL_NO_RESULT;
+	}
+	whatif->screen = false;
+	const int status = report_run_page(&command, &again, &player);
+	whatif->screen = screen;
+	mst_reader_destroy(again.reader);
+	return status;
+}
+
+/* The picture, and the page. Returns a tool_status. */
+static int draw(const struct whatif_job *job, struct whatif *whatif)
+{
+	const struct whatif_command *c = job->command;
+	struct picture picture = { 0 };
+	int status = TOOL_COMPLETE;
+	if (!c->svg && !c->report.html)
+		return status;
+	if (!whatif_paint(job, &picture) || (c->svg && !whatif_draw(job, &picture, c->svg)))
+		status = TOOL_NO_RESULT;
+	else if (c->report.html)
+		status = write_page(job, whatif, &picture);
+	picture_finish(&picture);
+	return status;
+}
+
 /* Returns a tool_status. */
 static int answer(const struct whatif_job *job)
 {
@@ -284,6 +321,10 @@ static int answer(const struct whatif_job *job)
 	}
 	if (!write_answer(job, &r, &whatif))
 		status = TOOL_NO_RESULT;
+	if (tool_has_result(status)) {
+		const int drawn = draw(job, &whatif);
+		status = tool_has_result(drawn) ? status | drawn : drawn;
+	}
 	blame_finish(&blame);
 	sites_destroy(r.sites);
 	answer_finish(&answer);
@@ -364,8 +405,6 @@ static int play_and_answer(struct whatif_job *job, int looked)
 		return TOOL_NO_RESULT;
 	}
 	int status = answer(job);
-	if (tool_has_result(status) && job->command->svg && !whatif_draw(job, job->command->svg))
-		status = TOOL_NO_RESULT;
 	for (size_t i = 0; i < job->runs.n && status == TOOL_COMPLETE; i++) {
 		if (job->runs.items[i].end != PLAYER_ENDED)
 			status = TOOL_PARTIAL;

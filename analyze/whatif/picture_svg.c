@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "figures.h"
-#include "picture.h"
+#include "picture_rows.h"
 
 enum {
 	LEFT = 100,
@@ -17,48 +17,13 @@ enum {
 	CURVE = 140,
 	GAP = 30,
 	MAP = 480,
-	ROWS = 240,
 	SHADES = 16, /* of each colour */
 	APART = 256, /* groups between ranges: 16 MiB */
 };
 
-/* Groups that are ever resident, in ascending order. */
-struct groups_list {
-	uint64_t *items;
-	size_t n;
-};
-
-/* What lies in a row of a column: bytes. */
-struct mixture {
-	uint64_t room, resident, live, holes, empty;
-};
-
-static int compare_numbers(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-static bool collect_groups(const struct picture *p, struct groups_list *groups)
-{
-	size_t n = 0;
-	groups->items = malloc((p->n_cells + 1) * sizeof(*groups->items));
-	if (!groups->items)
-		return false;
-	for (size_t i = 0; i < p->n_cells; i++)
-		groups->items[i] = p->cells[i].group;
-	qsort(groups->items, p->n_cells, sizeof(*groups->items), compare_numbers);
-	for (size_t i = 0; i < p->n_cells; i++) {
-		if (i == 0 || groups->items[i] != groups->items[n - 1])
-			groups->items[n++] = groups->items[i];
-	}
-	groups->n = n;
-	return true;
-}
-
 /* ---- Colours ---- */
 
-static unsigned blend(const struct mixture *m, unsigned live, unsigned hole, unsigned empty)
+static unsigned blend(const struct picture_row *m, unsigned live, unsigned hole, unsigned empty)
 {
 	static const double white = 0xff, grey = 0xc8; /* not resident; headers, rounding, unused */
 	const double rest = (double)(m->resident - m->live - m->holes - m->empty);
@@ -71,7 +36,7 @@ static unsigned blend(const struct mixture *m, unsigned live, unsigned hole, uns
 }
 
 /* Blue is live, orange a hole, and red an empty page: also apart for colour-blind eyes by their lightness. */
-static uint32_t colour_of(const struct mixture *m)
+static uint32_t colour_of(const struct picture_row *m)
 {
 	if (m->room == 0 || m->resident == 0)
 		return 0xffffff;
@@ -81,71 +46,49 @@ static uint32_t colour_of(const struct mixture *m)
 
 /* ---- The map ---- */
 
-static unsigned row_of(const struct groups_list *groups, size_t rank)
-{
-	return (unsigned)(rank * ROWS / groups->n);
-}
-
-static void mix_column(const struct picture *p, const struct picture_column *column,
-		       const struct groups_list *groups, struct mixture rows[ROWS])
-{
-	size_t cell = column->first;
-	memset(rows, 0, ROWS * sizeof(*rows));
-	for (size_t rank = 0; rank < groups->n; rank++) {
-		struct mixture *const m = &rows[row_of(groups, rank)];
-		m->room += PICTURE_GROUP * 4096;
-		if (cell == column->last || p->cells[cell].group != groups->items[rank])
-			continue;
-		m->resident += p->cells[cell].resident;
-		m->live += p->cells[cell].live;
-		m->holes += p->cells[cell].holes;
-		m->empty += p->cells[cell].empty;
-		cell++;
-	}
-}
-
 static double x_of(const struct picture *p, uint32_t column)
 {
 	return LEFT + (double)WIDTH * column / p->n_columns;
 }
 
 /* Rows of one colour are one rectangle. */
-static void write_column(const struct picture *p, uint32_t number, const struct groups_list *groups,
+static void write_column(const struct picture *p, uint32_t number, const struct picture_groups *groups,
 			 struct out *out)
 {
 	static const int top = TOP + CURVE + GAP;
-	struct mixture rows[ROWS];
-	mix_column(p, &p->columns[number], groups, rows);
+	struct picture_row rows[PICTURE_ROWS];
+	picture_rows_mix(p, &p->columns[number], groups, rows);
 	const double left = x_of(p, number), width = x_of(p, number + 1) - left;
-	for (unsigned row = 0, first = 0; row < ROWS; row++) {
+	for (unsigned row = 0, first = 0; row < PICTURE_ROWS; row++) {
 		const uint32_t colour = colour_of(&rows[row]);
 		/* Of few groups, some rows are none's: they belong to the row below. */
-		if (row + 1 < ROWS && (rows[row + 1].room == 0 || colour_of(&rows[row + 1]) == colour)) {
+		if (row + 1 < PICTURE_ROWS &&
+		    (rows[row + 1].room == 0 || colour_of(&rows[row + 1]) == colour)) {
 			if (rows[row + 1].room == 0)
 				rows[row + 1] = rows[row];
 			continue;
 		}
 		if (colour != 0xffffff)
 			out_printf(out, "<rect x='%.1f' y='%d' width='%.1f' height='%d' fill='#%06x'/>\n",
-				   left, top + MAP - (int)(row + 1) * MAP / ROWS, width + .2,
-				   (int)(row + 1 - first) * MAP / ROWS, (unsigned)colour);
+				   left, top + MAP - (int)(row + 1) * MAP / PICTURE_ROWS, width + .2,
+				   (int)(row + 1 - first) * MAP / PICTURE_ROWS, (unsigned)colour);
 		first = row + 1;
 	}
 }
 
-static void write_ranges(const struct groups_list *groups, struct out *out)
+static void write_ranges(const struct picture_groups *groups, struct out *out)
 {
 	static const int bottom = TOP + CURVE + GAP + MAP;
 	int last = bottom + 20;
 	for (size_t i = 0; i < groups->n; i++) {
 		if (i > 0 && groups->items[i] - groups->items[i - 1] < APART)
 			continue;
-		const int y = bottom - (int)row_of(groups, i) * MAP / ROWS;
+		const int y = bottom - (int)picture_row_of(groups, i) * MAP / PICTURE_ROWS;
 		out_printf(out, "<line x1='%d' y1='%d' x2='%d' y2='%d' class='g'/>\n", LEFT, y, LEFT + WIDTH,
 			   y);
 		if (last - y >= 12) {
 			out_printf(out, "<text x='%d' y='%d' class='r'>%" PRIx64 "</text>\n", LEFT - 6, y,
-				   groups->items[i] * PICTURE_GROUP * 4096);
+				   groups->items[i] * PICTURE_GROUP_BYTES);
 			last = y;
 		}
 	}
@@ -219,8 +162,8 @@ static void write_times(const struct picture *p, struct out *out)
 
 bool picture_write(const struct picture *picture, const char *title, struct out *out)
 {
-	struct groups_list groups = { 0 };
-	if (!collect_groups(picture, &groups))
+	struct picture_groups groups = { 0 };
+	if (!picture_groups_collect(picture, &groups))
 		return false;
 	out_printf(
 		out,

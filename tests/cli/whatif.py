@@ -191,7 +191,8 @@ class Tests:
         base = whatif["runs"][0]
         trimmed = next(row for row in whatif["runs"] if row["settings"] == "malloc_trim=100ms")
         assert trimmed["end_resident_bytes"] < base["end_resident_bytes"] / 2, (base, trimmed)
-        assert any(note.startswith("malloc_trim(0) every 100ms: at the end ") for note in whatif["notes"]), whatif["notes"]
+        notes = whatif["notes"]
+        assert any(note.startswith("malloc_trim(0) every 100ms: at the end ") for note in notes), notes
 
     def test_mark(self):
         """--at=mark:NAME is the moment of msreport's; so are times in whole milliseconds."""

@@ -7,6 +7,7 @@ two themes, and all of them on paper, are left in BUILD/tests/page/screens.
   page.py --build DIR [--only WORD] [--screens] [--long]
 """
 
+import json
 import os
 import random
 import re
@@ -640,7 +641,7 @@ class Tests:
             return "the assembler refuses the names"
         trace = self.record("hostile", program, *hostile.NAMES[:-1])
         self.browser.shape()
-        self.open(self.page_of(trace, "hostile"))
+        self.open(self.space_page(trace, "hostile")[0])
         names = self.browser.ask("functions")
         wanted = map(hostile.escaped, hostile.NAMES)
         missing = [name for name in wanted if not any(name in each for each in names)]
@@ -659,6 +660,49 @@ class Tests:
         assert self.browser.run("return window.owned ?? null") is None
         self.browser.check()
         return None
+
+    # ---- The address space ----
+
+    def space_page(self, trace, name):
+        """mswhatif's page, and its answer."""
+        path, answer = (os.path.join(self.folder, name + end) for end in (".html", ".json"))
+        subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--allocator=glibc", f"--html={path}",
+                        "--format=json", "-o", answer, trace], check=True)
+        assert os.path.getsize(path) <= BUDGET, path
+        with open(answer, encoding="utf-8") as file:
+            return path, json.load(file)["sections"]
+
+    def test_space(self):
+        """Eight arenas, each full and then empty, are seen and said; the figures are mswhatif's."""
+        trace = self.record("space", self.build.file("corpus/fragments"), "arenas")
+        page, sections = self.space_page(trace, "space")
+        for width, dark in SHAPES:
+            self.browser.shape(width, 900, dark)
+            self.open(page, view="space")
+            assert fine(self.browser.text("#panel")) and self.browser.ask("overflow") <= 0, width
+            if self.screens:
+                self.browser.shot(f"{self.screens}/space-{width}-{'dark' if dark else 'light'}.png")
+        assert set(self.browser.ask("views")) == {*VIEWS, "space"}
+        self.browser.shape()
+        self.open(page, view="space")
+        shown = self.browser.text("#panel")
+        run, blame = sections["whatif"]["runs"][0], sections["blame"]
+        for wanted in (run["peak_resident_bytes"], run["end_resident_bytes"], blame["keepers"][0]["kept_bytes"]):
+            assert bytes_text(wanted) in shown, (wanted, shown)
+        assert all(note in shown for note in blame["notes"]), shown
+        colours = self.browser.ask("spaceColours")
+        assert colours["blue"] > 1000 and colours["red"] > 10000, colours
+        self.browser.run("document.querySelector('.space').focus()")
+        self.browser.keys(Keys.END)
+        last = self.browser.text("#panel [role=status]")
+        self.browser.keys(Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
+        first = self.browser.text("#panel [role=status]")
+        assert "pages without a live block" in last and first != last and "from " in first, (first, last)
+        self.browser.keys(Keys.ENTER)
+        state = self.browser.state()
+        assert state["from"] == state["until"], state
+        self.browser.check()
+        return check_accessibility(self.browser, self.build, page, ["space"])
 
     # ---- Accessibility ----
 

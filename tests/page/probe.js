@@ -16,6 +16,18 @@ window.probe = {
 		),
 	advice: () => [...document.querySelectorAll("#panel .advice li")].map((each) => each.textContent),
 
+	// How many pixels of the address space are blue, and how many red.
+	spaceColours() {
+		const canvas = document.querySelector("#panel .space canvas"),
+			{ data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+		const found = { blue: 0, red: 0 };
+		for (let i = 0; i < data.length; i += 4) {
+			found.blue += data[i + 2] > data[i] + 60;
+			found.red += data[i] > data[i + 2] + 60;
+		}
+		return found;
+	},
+
 	rowCount: () => Number(document.querySelector("#panel .grid").getAttribute("aria-rowcount")) - 1,
 
 	// Clicks each heading twice: [[order, rows], [order, rows]] of each.

@@ -17,6 +17,7 @@ const PART = {
 	sources: 11,
 	marks: 12,
 	changes: 13,
+	space: 14,
 };
 // By what stacks are large.
 const WEIGHTS = ["peak", "end", "allocated", "calls"];
@@ -130,6 +131,7 @@ function decode(bytes, meta) {
 	addThreads(model, part("threads"), texts);
 	addMarks(model, part("marks"), texts);
 	addSources(model, part("sources"), texts);
+	addSpace(model, part("space"));
 	addSums(model);
 	return model;
 }
@@ -578,6 +580,26 @@ function inclusiveOf(model, self) {
 // The part of a group, [group, group + 1), that lies in [from, to).
 function between(group, from, to) {
 	return Math.max(0, Math.min(group + 1, to) - Math.max(group, from));
+}
+
+// The address space of mswhatif's player, from low rows to high ones: by row and moment what is resident, live, in
+// holes beside live blocks, and on pages without one.
+function addSpace(model, reader) {
+	const n = reader?.number() ?? 0;
+	if (!n) return;
+	const time = reader.deltas(new Float64Array(n)),
+		live = reader.column(new Float64Array(n)),
+		rows = reader.number();
+	const first = new Float64Array(rows),
+		size = new Float64Array(rows);
+	for (let row = 0, at = 0; row < rows; row++) {
+		first[row] = at += reader.number();
+		size[row] = reader.number();
+	}
+	const cells = Array.from({ length: rows }, () =>
+		Array.from({ length: 4 }, () => reader.deltas(new Float64Array(n))),
+	);
+	model.space = { time, live, first, size, cells };
 }
 
 // ---- Comparisons ----

@@ -11,6 +11,7 @@ import { reallocs } from "./reallocs.js";
 import { savings } from "./savings.js";
 import { sizes } from "./sizes.js";
 import { hasSources, source } from "./source.js";
+import { hasSpace, space } from "./space.js";
 import { tables } from "./tables.js";
 import { threads } from "./threads.js";
 
@@ -24,6 +25,7 @@ export const views = [
 	{ id: "sizes", title: "Sizes", view: sizes },
 	{ id: "threads", title: "Threads", view: threads },
 	{ id: "errors", title: "Errors", view: errors },
+	{ id: "space", title: "Address space", view: space, has: hasSpace },
 	{ id: "source", title: "Source", view: source, has: hasSources },
 ];
 
