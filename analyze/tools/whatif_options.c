@@ -21,6 +21,7 @@ enum {
 	KEY_LIMIT,
 	KEY_SVG,
 	KEY_HTML,
+	KEY_EXPORT,
 	KEY_TOP,
 	KEY_FORMAT,
 	KEY_SI,
@@ -61,6 +62,8 @@ static const struct argp_option options[] = {
 	  "draw the address space of the first allocator over time; - is standard output", GROUP_OUTPUT },
 	{ "html", KEY_HTML, "FILE", 0,
 	  "write msreport's page for browsers with all of this in it; - is standard output", GROUP_OUTPUT },
+	{ "export", KEY_EXPORT, "FILE", 0,
+	  "write a workload of glibc's trace_run, and play nothing; - is standard output", GROUP_OUTPUT },
 	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
 	{ "symbols", KEY_SYMBOLS, "DIR", 0,
@@ -175,6 +178,8 @@ static void check_outputs(const struct whatif_command *command, struct argp_stat
 	unsigned n = 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		n += names[i] && strcmp(names[i], "-") == 0;
+	if (command->export && (command->report.output || command->svg || command->report.html))
+		argp_error(state, "--export plays nothing, so there is no other result");
 	if (n > 1)
 		argp_error(state, "standard output is the answer, the picture or the page (--output=FILE)");
 }
@@ -198,6 +203,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_HTML:
 		command->report.html = value;
+		return 0;
+	case KEY_EXPORT:
+		command->export = value;
 		return 0;
 	case KEY_SI:
 		command->report.query.si = true;

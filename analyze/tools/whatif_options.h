@@ -10,7 +10,8 @@ enum { WHATIF_ABREAST = 64 }; /* most players at a time */
 struct whatif_command {
 	struct report_command report; /* what it shares with msreport: tool, rows, units, format, output */
 	const char *input;
-	const char *svg; /* file of a picture; NULL: none. That of a page is `report`'s */
+	const char *svg;    /* file of a picture; NULL: none. That of a page is `report`'s */
+	const char *export; /* file of a workload; then nothing is played */
 	const char *
 		*allocators; /* [n_allocators] names with commas between them; none: all that are installed */
 	size_t n_allocators;

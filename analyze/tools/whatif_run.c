@@ -10,9 +10,11 @@
 #include "array.h"
 #include "install_paths.h"
 #include "moment.h"
+#include "output_set.h"
 #include "report_print.h"
 #include "report_run.h"
 #include "whatif_answer.h"
+#include "whatif_export.h"
 #include "whatif_picture.h"
 
 #define NS_PER_MS 1000000u
@@ -389,6 +391,8 @@ static bool fill_pools(struct whatif_job *job)
 
 static int play_and_answer(struct whatif_job *job, int looked)
 {
+	if (job->command->export)
+		return find_names(job) && whatif_export(job, job->command->export) ? looked : TOOL_NO_RESULT;
 	if (!choose_setups(job))
 		return TOOL_USAGE;
 	if (!find_names(job) || !make_plan(job) || !fill_pools(job))
@@ -425,12 +429,28 @@ static bool check_trace(const struct whatif_job *job)
 	return true;
 }
 
+/* No result takes the place of the trace, or of another one. 0, or an exit status after a message. */
+static int check_names(const struct whatif_job *job)
+{
+	const struct whatif_command *c = job->command;
+	const char *const names[] = { c->report.output, c->svg, c->report.html, c->export };
+	struct output_set set = { 0 };
+	int status = 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !status; i++)
+		status = names[i] ? output_set_add(&set, job->tool, job->trace->origin, names[i]) : 0;
+	output_set_finish(&set);
+	return status;
+}
+
 int whatif_run(const struct whatif_command *command, const struct tool_trace *trace)
 {
 	struct whatif_job job = { .command = command, .tool = &command->report.tool, .trace = trace };
 	struct observer *observers[] = { &job.outline.observer, &job.lives.observer };
 	if (!check_trace(&job))
 		return TOOL_USAGE;
+	const int named = check_names(&job);
+	if (named)
+		return named;
 	job.at = command->at;
 	if (!moment_settle_at(job.tool, trace, &job.at))
 		return TOOL_NO_RESULT;

@@ -16,6 +16,7 @@ import sys
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+import workload     # noqa: E402
 from harness import compiler, run_methods    # noqa: E402
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
@@ -136,6 +137,30 @@ class Tests:
     def test_calls_of_operators(self):
         trace = self.record("new.zst", self.build.file("corpus/new_aligned"))
         self.check_calls(trace, 10, {"new", "new_array"}, LD_PRELOAD="libstdc++.so.6")
+
+    # ---- Workloads of trace_run ----
+
+    def test_export(self):
+        """The workload has the recorded calls, in the recorded order: at each moment one thread alone can go on."""
+        same = {"posix_memalign": "memalign", "aligned_alloc": "memalign", "valloc": "memalign", "new": "malloc",
+                "new_array": "malloc", "delete": "free", "delete_array": "free"}
+        for name, words in (("one", [self.program, "all", "30000"]), ("many", [self.program, "turns", "3000"]),
+                            ("operators", [self.build.file("corpus/new_aligned")])):
+            trace = self.record(f"export-{name}.zst", *words)
+            path = os.path.join(self.folder, f"{name}.wl")
+            self.run(f"--export={path}", trace)
+            with open(path, "rb") as f:
+                played = list(workload.calls(f.read()))
+            recorded = [(thread, same.get(call, call), *rest) for thread, call, *rest in self.calls(trace)]
+            assert len(played) == len(recorded) > 10, (name, len(played), len(recorded))
+            assert len({thread for thread, *_ in played}) == (9 if name == "many" else 1), name
+            for i, (call, wanted) in enumerate(zip(played, recorded)):
+                # The trace has the size of what was freed, and the bytes of an aligned new() are memalign()'s.
+                wanted = (wanted[0], *wanted[1:2], None if wanted[1] == "free" else int(wanted[2]), *wanted[3:])
+                call = (*call[:1], "malloc" if name == "operators" and call[1] == "memalign" else call[1], *call[2:])
+                assert call == wanted, (name, i, call, wanted)
+        assert "is the trace itself" in self.run(f"--export={trace}", trace, status=64).stderr
+        self.run(f"--export={path}", "--svg=other.svg", trace, status=64)
 
     # ---- Real programs ----
 

@@ -16,6 +16,7 @@ complete -c mswhatif -l format -x -a 'text json markdown csv' -d 'Format of the 
 complete -c mswhatif -s o -l output -r -F -d 'Write the answer to a file'
 complete -c mswhatif -l svg -r -F -d 'Draw the address space over time'
 complete -c mswhatif -l html -r -F -d 'Write a page for browsers'
+complete -c mswhatif -l export -r -F -d 'Write a workload of trace_run'
 complete -c mswhatif -l si -d 'Units of 1000'
 complete -c mswhatif -l symbols -x -a '(__fish_complete_directories)' -d 'Folder of programs and debug files'
 complete -c mswhatif -s q -l quiet -d 'No notices'
