@@ -19,6 +19,7 @@ enum {
 	KEY_BLAME,
 	KEY_NO_BLAME,
 	KEY_LIMIT,
+	KEY_TOUCH,
 	KEY_SVG,
 	KEY_HTML,
 	KEY_EXPORT,
@@ -46,6 +47,8 @@ static const struct argp_option options[] = {
 	  "threads end with their last call (when their stack is used for another one)", GROUP_PLAY },
 	{ "limit", KEY_LIMIT, "BYTES", 0,
 	  "memory that a player may map, with k, m or g (three quarters of what is available)", GROUP_PLAY },
+	{ "touch", KEY_TOUCH, "BYTES", 0,
+	  "use so many bytes of each block, with k, m or g, and not the rest (all)", GROUP_PLAY },
 	{ "jobs", 'j', "N", 0, "play so many at a time; times are true with 1 (1)", GROUP_PLAY },
 	{ NULL, 0, NULL, 0, "Who keeps pages:", GROUP_BLAME },
 	{ "blame", KEY_BLAME, NULL, 0,
@@ -154,6 +157,9 @@ static error_t parse_play(struct whatif_command *command, struct argp_state *sta
 	case KEY_LIMIT:
 		command->limit = parse_bytes(state, "limit", value);
 		return 0;
+	case KEY_TOUCH:
+		command->touched = parse_bytes(state, "touch", value);
+		return 0;
 	case 'j':
 		command->abreast = parse_number(state, "jobs", value, WHATIF_ABREAST);
 		return 0;
@@ -243,7 +249,7 @@ const struct argp whatif_argp = {
 
 void whatif_command_init(struct whatif_command *command)
 {
-	*command = (struct whatif_command){ .limit = UINT64_MAX, .abreast = 1 };
+	*command = (struct whatif_command){ .limit = UINT64_MAX, .abreast = 1, .touched = UINT64_MAX };
 	report_command_init(&command->report);
 }
 

@@ -23,6 +23,7 @@ struct whatif_command {
 	uint64_t at_ns;   /* of AT_TIME */
 	uint64_t limit;   /* bytes that a player may map; UINT64_MAX: not given */
 	uint64_t abreast; /* players at a time */
+	uint64_t touched; /* first bytes of each block that players write to */
 };
 
 /* Its input is a struct whatif_command. */

@@ -109,6 +109,7 @@ static bool make_plan(struct whatif_job *job)
 	job->plan = (struct players_plan){
 		.program = job->program,
 		.limit_bytes = job->command->limit == UINT64_MAX ? usual_limit() : job->command->limit,
+		.touched = job->command->touched,
 		.n_samples = OP_SAMPLES + 2,
 		.n_threads = job->outline.n_threads,
 		.n_slots = job->outline.slots,
@@ -309,6 +310,7 @@ static int answer(const struct whatif_job *job)
 		.setups = &job->setups,
 		.runs = &job->runs,
 		.pools = &job->pools,
+		.touches_all = c->touched == UINT64_MAX,
 		.screen = c->report.format == REPORT_TEXT && !c->blame && !c->sweep,
 	};
 	struct blame blame = { 0 };

@@ -133,6 +133,7 @@ static int start_one(struct player_process *p, const struct players *players, co
 	p->area->n_slots = plan->n_slots;
 	p->area->counts = setup->counts;
 	p->area->trim_ns = setup->trim_ns;
+	p->area->touched = plan->touched;
 	if (setup->shadow) {
 		p->shadow_fd = memfd_create("msrec-player-shadow", MFD_CLOEXEC);
 		if (p->shadow_fd < 0 || ftruncate(p->shadow_fd, SHADOW_SIZE) < 0)

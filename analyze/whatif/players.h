@@ -52,6 +52,7 @@ struct players {
 struct players_plan {
 	const char *program;  /* path of msrec-player */
 	uint64_t limit_bytes; /* that a player may map; 0: as the system allows */
+	uint64_t touched;     /* the first bytes of each block that are used */
 	uint32_t n_samples, n_threads, n_slots;
 };
 

@@ -285,6 +285,20 @@ static void note_failures(struct whatif *w)
 			    "Some threads could not be made; the main thread made their calls.");
 }
 
+/* A program that doesn't use all of its blocks has less in memory than they are large. */
+static void note_untouched(struct whatif *w)
+{
+	char recorded[FIGURE_SIZE], live[FIGURE_SIZE];
+	const uint64_t resident = mst_reader_peak_resident(w->report->reader);
+	const bool si = w->report->query->si;
+	if (w->touches_all && resident && resident < w->outline->peak_bytes)
+		answer_note(w->report->answer,
+			    "The recorded program had at most %s resident, and %s live: it does not use all "
+			    "of its blocks, as players do. Try --touch=1m.",
+			    figure_bytes(recorded, resident, si),
+			    figure_bytes(live, w->outline->peak_bytes, si));
+}
+
 static void write_notes(struct whatif *w)
 {
 	struct answer *const a = w->report->answer;
@@ -295,6 +309,7 @@ static void write_notes(struct whatif *w)
 		write_why_not(w);
 	if (end && end != peak)
 		write_advice(w, end, false, true);
+	note_untouched(w);
 	note_failures(w);
 	if (w->outline->custom)
 		answer_note(a, "%" PRIu64 " blocks of the program's own allocator are not played.",

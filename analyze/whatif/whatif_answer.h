@@ -17,7 +17,8 @@ struct whatif {
 	const struct blame *blame; /* NULL: not asked for */
 	struct op_moment blamed;   /* its moment */
 	const struct run *blamed_run;
-	bool screen; /* all fits into 24 lines */
+	bool screen;      /* all fits into 24 lines */
+	bool touches_all; /* players use all bytes of blocks */
 };
 
 /* Adds what no allocator can go below, and what pools would take: a table, or on one screen a line. */

@@ -276,6 +276,18 @@ class Tests:
             assert all(row["system_calls"] < 400 for row in runs if not row["settings"]), runs
         assert all(row["system_calls"] is None for row in self.ask(trace, *words)["whatif"]["runs"])
 
+    def test_touch(self):
+        """A table of which a hundredth is used: the recorded RSS shows it, and --touch plays it."""
+        text = "stack 1 0x10\nalloc 1 calloc 1 104857600\nalloc 2 malloc 1 5000\npeak_resident 9000000\nend 9\n"
+        trace = self.script("touch", text)
+        whole, part = (self.ask(trace, "--allocator=glibc", *words) for words in ([], ["--touch=1m"]))
+        assert whole["whatif"]["runs"][0]["peak_resident_bytes"] > 100 << 20
+        assert 1 << 20 < part["whatif"]["runs"][0]["peak_resident_bytes"] < 1200 << 10, part["whatif"]["runs"]
+        assert part["blame"]["resident_bytes"] < 1200 << 10, part["blame"]
+        said = [any("Try --touch=1m" in note for note in each["whatif"]["notes"]) for each in (whole, part)]
+        assert said == [True, False], (whole["whatif"]["notes"], part["whatif"]["notes"])
+        self.run("--touch=0", trace, status=64)
+
     # ---- Answers ----
 
     def test_screen(self):

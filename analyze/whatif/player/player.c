@@ -130,9 +130,10 @@ static bool set_up(struct player *p, int argc, char **argv)
 
 /* ---- Calls ---- */
 
-/* Writes to each page of [from, size) of a block, as a program that uses it does. */
-static void touch(char *block, uint64_t from, uint64_t size)
+/* Writes to each page of [from, size) of a block, as a program that uses it does, up to `most`. */
+static void touch(char *block, uint64_t from, uint64_t size, uint64_t most)
 {
+	size = size < most ? size : most;
 	if (from >= size)
 		return;
 	block[from] = 1;
@@ -211,7 +212,7 @@ static void play_allocation(struct player *p, const struct player_op *op)
 		p->failed++;
 		return;
 	}
-	touch(block, 0, op->size);
+	touch(block, 0, op->size, p->area->touched);
 	if (op->size > PAGE)
 		p->touch_ticks += __rdtsc() - end;
 }
@@ -241,7 +242,7 @@ static void play_reallocation(struct player *p, const struct player_op *op)
 		mark_shadow(p, old, op->owner, op->old);
 	else if (p->shadow && op->size < op->old)
 		mark_shadow(p, (char *)block + op->size, op->owner, op->old - op->size);
-	touch(block, old ? op->old : 0, op->size);
+	touch(block, old ? op->old : 0, op->size, p->area->touched);
 	if (op->size > PAGE)
 		p->touch_ticks += __rdtsc() - end;
 }

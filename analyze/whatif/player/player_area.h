@@ -81,6 +81,7 @@ struct player_area {
 	uint32_t n_samples, n_threads, n_slots;
 	uint32_t go;      /* futex */
 	uint64_t trim_ns; /* malloc_trim() so often; 0: never */
+	uint64_t touched; /* the first bytes of each block that are written to */
 
 	/* Set by the player. */
 	_Alignas(64) uint64_t tail; /* operations made; PLAY_STOP counts before it waits */
