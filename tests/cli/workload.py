@@ -2,8 +2,8 @@
 """Reads a workload of trace_run, and runs its threads as trace_run does."""
 
 DONE, MALLOC, CALLOC, REALLOC, FREE, SET, WAIT, POINTERS, SYNCS, THREADS, START, MEMALIGN = range(1, 13)
-NUMBERS = {DONE: 0, MALLOC: 2, CALLOC: 2, REALLOC: 3, FREE: 1, SET: 1, WAIT: 1, POINTERS: 1, SYNCS: 1, THREADS: 1, START: 1,
-           MEMALIGN: 3}
+NUMBERS = {DONE: 0, MALLOC: 2, CALLOC: 2, REALLOC: 3, FREE: 1, SET: 1, WAIT: 1, POINTERS: 1, SYNCS: 1, THREADS: 1,
+           START: 1, MEMALIGN: 3}
 NAMES = {MALLOC: "malloc", CALLOC: "calloc", REALLOC: "realloc", FREE: "free", MEMALIGN: "memalign"}
 
 
