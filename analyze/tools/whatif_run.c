@@ -458,7 +458,7 @@ int whatif_run(const struct whatif_command *command, const struct tool_trace *tr
 		return TOOL_NO_RESULT;
 	outline_init(&job.outline);
 	life_classes_init(&job.lives);
-	int status = tool_replay(job.tool, trace, observers, 2);
+	int status = tool_replay(job.tool, trace, observers, command->export ? 1 : 2);
 	if (tool_has_result(status) && job.outline.allocations == 0) {
 		tool_error(job.tool, "%s: no block is allocated in it", trace->name);
 		status = TOOL_NO_RESULT;

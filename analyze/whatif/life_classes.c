@@ -12,6 +12,7 @@
 
 enum { NEVER = LIFE_CLASSES - 1, REFRESH = 64 /* chunks */, STEP = 1 << 20 /* bytes */ };
 
+#define JUMP (UINT64_C(1) << 24)     /* allocations */
 #define MOST_BYTES ((size_t)1 << 31) /* of the file, whose untouched parts take no room */
 
 /* Classes are stored as they differ from NEVER, so what is never written is of that class. */
@@ -44,9 +45,16 @@ static void take(struct life_classes *l, uint64_t block, uint64_t record)
 		set_class(l, l->blocks[number].index, class_of(record - l->blocks[number].birth) ^ NEVER);
 }
 
-/* A page of a mapping that the disk has no room for would be fatal, so the room comes first. */
+/*
+ * A page of a mapping that the disk has no room for would be fatal, so the room comes first. Indices that jump are those of
+ * a damaged trace, and ask for none.
+ */
 static void reserve(struct life_classes *l, uint64_t block)
 {
+	if (l->fd >= 0 && block > l->known && block - l->known > JUMP) {
+		close(l->fd);
+		l->fd = -1;
+	}
 	while (l->fd >= 0 && l->known <= block) {
 		const off_t at = (off_t)(l->known / 2);
 		if ((size_t)at >= MOST_BYTES || posix_fallocate(l->fd, at, STEP) != 0) {

@@ -38,9 +38,11 @@ static inline bool life_classes_known(const struct life_classes *lives, uint64_t
 	return lives->classes && allocations <= lives->known;
 }
 
-/* Of an allocation that is known. */
+/* Of an allocation that isn't known: as if it were never freed. */
 static inline unsigned life_class(const struct life_classes *lives, uint64_t block)
 {
+	if (block >= lives->known)
+		return LIFE_CLASSES - 1;
 	return (lives->classes[block / 2] >> (block % 2 * 4) & (LIFE_CLASSES - 1)) ^ (LIFE_CLASSES - 1);
 }
 

@@ -156,7 +156,7 @@ static uint32_t group_of(const struct pools *p, enum pool_model model, uint32_t 
 {
 	if (model == POOLS_BY_LIFE)
 		return life_class(p->lives, block);
-	return p->models[model].groups ? p->models[model].groups[kind] : 0;
+	return p->models[model].groups && kind < p->n_kinds ? p->models[model].groups[kind] : 0;
 }
 
 static int put_block(struct pools *p, const struct mst_kind *kinds, uint32_t kind)
@@ -270,6 +270,7 @@ bool pools_init(struct pools *pools, const struct outline *outline, const struct
 		.observer = { .impl = &impl, .spared = MST_INSTRUCTIONS | MST_ADDRESSES | MST_SP_CHANGES },
 		.outline = outline,
 		.lives = lives,
+		.n_kinds = n_kinds,
 		.models = calloc(POOL_MODELS, sizeof(*pools->models)),
 		.has = { [POOLS_BY_SITE] = true, [POOLS_BY_SIZE] = true },
 	};

@@ -24,6 +24,7 @@ struct pools {
 	struct observer observer;
 	const struct outline *outline;
 	const struct life_classes *lives;
+	uint32_t n_kinds; /* that were known when the models were made */
 	struct block_numbers numbers;
 	struct pool_pages *models; /* [POOL_MODELS] */
 	bool has[POOL_MODELS];
