@@ -38,8 +38,8 @@ const keepers = answerView({
 	empty: "No page has holes, and no block was rounded up.",
 	sort: "-kept",
 	about:
-		"At the moment of the blame (mswhatif --at): holes that live blocks keep resident, by the site of these blocks, and " +
-		"the site whose freed blocks are the holes.",
+		"At the moment of the blame (mswhatif --at): holes that live blocks keep resident, by the site of these blocks, " +
+		"and the site whose freed blocks are the holes.",
 	rows: sitesOf,
 	nodes: (model, row) => {
 		const first = nodesOfId(model, row.id);
@@ -157,7 +157,11 @@ export function space(model, state) {
 		moments(model),
 		sites.element,
 		h("h3", {}, "Allocators and settings"),
-		h("p", { class: "about" }, "* No other one has a lower peak in as little time, or takes less time for as low a peak."),
+		h(
+			"p",
+			{ class: "about" },
+			"* No other one has a lower peak in as little time, or takes less time for as low a peak.",
+		),
 		runs(sections.whatif),
 		h("h3", {}, "Bounds"),
 		h(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The address space of mswhatif's player over time, on a canvas: low addresses at the bottom, a column for each moment. A
-// cell's colour is the mixture of what its bytes are. Arrows walk over the cells; what a cell holds is said in words.
+// The address space of mswhatif's player over time, on a canvas: low addresses at the bottom, a column for each moment.
+// A cell's colour is the mixture of what its bytes are. Arrows walk over the cells; what a cell holds is said in words.
 import { fill, h, onPaper, PAPER, watchWidth } from "./dom.js";
 import { theme } from "./palette.js";
 import { borderAt } from "./timeline.js";
@@ -40,7 +40,8 @@ export function cellOf(space, row, column) {
 
 function colourOf(cell, mix) {
 	const parts = [...WHAT.map(([key]) => [mix[key], cell[key]]), [mix.none, cell.room - cell.resident]];
-	return `rgb(${[0, 1, 2].map((i) => Math.round(parts.reduce((sum, [c, n]) => sum + c[i] * n, 0) / cell.room)).join(" ")})`;
+	const mixed = (i) => Math.round(parts.reduce((sum, [colour, n]) => sum + colour[i] * n, 0) / cell.room);
+	return `rgb(${[0, 1, 2].map(mixed).join(" ")})`;
 }
 
 function say(space, row, column) {
