@@ -161,12 +161,19 @@ static const struct symbol_chain *cut_chain(struct symbolizer *n, uint32_t frame
 	return &n->cut.chain;
 }
 
+static const struct symbol_chain earlier = {
+	.n = 1,
+	.lines = &(struct symbol_line){ .function = "[before the recording]" },
+};
+
 const struct symbol_chain *symbolize_describe(struct symbolizer *n, uint32_t frame)
 {
 	const uint32_t cut = mst_frame_cut(frame_at(n, frame));
 
 	if (cut)
 		return cut_chain(n, cut);
+	if (mst_frame_is_earlier(frame_at(n, frame)))
+		return &earlier;
 
 	const struct symbol_chain *embedded =
 		is_embedded(n, frame) ? embedded_chain(n->embedded, frame) : NULL;
@@ -181,6 +188,8 @@ const char *symbolize_function(struct symbolizer *n, uint32_t frame)
 
 	if (mst_frame_cut(f))
 		return cut_chain(n, mst_frame_cut(f))->lines[0].function;
+	if (mst_frame_is_earlier(f))
+		return earlier.lines[0].function;
 	if (is_embedded(n, frame))
 		return embedded_function(n->embedded, frame);
 	return module_of(n, f, &module) ? symbols_function(n->symbols, module, f->address) : NULL;

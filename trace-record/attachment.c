@@ -17,6 +17,7 @@
 #include "array.h"
 #include "attached.h"
 #include "attachment_plan.h"
+#include "census.h"
 #include "confinement.h"
 #include "entry_plan.h"
 #include "injected_call.h"
@@ -34,6 +35,7 @@
 #define LOADER_MS 1000u   /* of these, until a busy loader does not count */
 #define PAUSE_MS_MOST 20u /* between attempts */
 #define CALL_MS 3000u     /* for a lock */
+#define CENSUS_STOPS 12u  /* attempts at a moment when no thread is in malloc */
 
 #define LIBRARY_NAME "msrec-attach"
 #define FAMILY_NAME "msrec"
@@ -61,6 +63,9 @@ struct attachment {
 	unsigned leave_attempts; /* without success */
 	int family;              /* msrec's descriptor; -1 */
 	int64_t family_number;   /* the process's, while it has one; -1 */
+	struct census *census;   /* NULL: the blocks of before are not wanted, or cannot be known */
+	struct census_result counted;
+	bool is_counted;
 };
 
 static uint64_t now_ms(void)
@@ -459,9 +464,41 @@ void attachment_destroy(struct attachment *a)
 	target_finish(&a->target);
 	if (a->family >= 0)
 		close(a->family);
+	census_destroy(a->census);
 	free(a->inside.tids);
 	free(a->library);
 	free(a);
+}
+
+/* ---- the blocks of before ---- */
+
+const char *attachment_want_census(struct attachment *a)
+{
+	if (!a->plan.no_heap)
+		a->census = census_create(&a->plan.heap, &a->target);
+	return a->plan.no_heap ? a->plan.no_heap : a->census ? NULL : "memory is short";
+}
+
+bool attachment_has_census(const struct attachment *a)
+{
+	return a->census;
+}
+
+bool attachment_has_allocator(const struct attachment *a)
+{
+	return a->plan.allocator.end;
+}
+
+const struct census_result *attachment_census(const struct attachment *a)
+{
+	return a->is_counted ? &a->counted : NULL;
+}
+
+void attachment_forget_census(struct attachment *a)
+{
+	census_destroy(a->census);
+	a->census = NULL;
+	a->is_counted = false;
 }
 
 int attachment_family(struct attachment *a)
@@ -615,10 +652,34 @@ static char *await_empty_recorder(struct attachment *a)
 		       : NULL;
 }
 
+/* Whether there is a moment soon at which no thread is in malloc, nor at its entries: all threads are stopped then. */
+static bool stop_outside_malloc(struct attachment *a)
+{
+	for (unsigned attempt = 0; attempt < CENSUS_STOPS; attempt++) {
+		pause_before(attempt);
+		if (threads_stop(&a->threads, STOP_MS) == STOP_DONE && !any_thread(a, thread_is_in_malloc) &&
+		    !any_thread(a, thread_is_in_entry))
+			return true;
+		release(a);
+	}
+	return false;
+}
+
+/* Where threads are in malloc all the time, the census may be wrong by a block for each of them. */
+static char *stop_for_patches(struct attachment *a)
+{
+	if (a->census && target_look(&a->target) == 0) {
+		census_prepare(a->census);
+		if (stop_outside_malloc(a))
+			return NULL;
+	}
+	return stop_outside(a, thread_is_in_entry,
+			    "has a thread that stays at the entry of an allocator's function");
+}
+
 static char *patch(struct attachment *a)
 {
-	char *problem = stop_outside(a, thread_is_in_entry,
-				     "has a thread that stays at the entry of an allocator's function");
+	char *problem = stop_for_patches(a);
 
 	if (problem)
 		return problem;
@@ -626,7 +687,10 @@ static char *patch(struct attachment *a)
 		set_entries(&a->target, &a->state, false);
 		problem = refusal("has an allocator whose code cannot be written to");
 	}
+	if (a->census && !problem)
+		census_take(a->census, &a->threads);
 	release(a);
+	a->is_counted = a->census && !problem && census_read(a->census, &a->counted);
 	return problem;
 }
 

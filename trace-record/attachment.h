@@ -42,6 +42,21 @@ char *attachment_begin(struct attachment *attachment);
  */
 bool attachment_leave(struct attachment *attachment, pid_t pid);
 
+/*
+ * The blocks that the process has from before are to be counted (census.h) when recording begins. NULL, or why that cannot be:
+ * the end of a sentence about these blocks.
+ */
+const char *attachment_want_census(struct attachment *attachment);
+bool attachment_has_census(const struct attachment *attachment);
+
+/* Whether the process has another allocator than libc's, whose blocks of before are not counted. */
+bool attachment_has_allocator(const struct attachment *attachment);
+
+/* What has been counted; NULL: nothing is known. attachment_forget_census() frees it. */
+struct census_result;
+const struct census_result *attachment_census(const struct attachment *attachment);
+void attachment_forget_census(struct attachment *attachment);
+
 struct attachment_stops attachment_stops(const struct attachment *attachment);
 
 void attachment_destroy(struct attachment *attachment); /* NULL is allowed */

@@ -130,7 +130,7 @@ static bool is_of_malloc(const char *name)
 	return false;
 }
 
-static char *take_libc(struct attachment_plan *plan, const struct target_object *o)
+static char *take_libc(struct attachment_plan *plan, struct target *t, const struct target_object *o)
 {
 	/* mov $15, %rax; syscall: the call that a handler returns to */
 	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
@@ -146,6 +146,7 @@ static char *take_libc(struct attachment_plan *plan, const struct target_object 
 		.errno_location = target_object_symbol(o, "__errno_location", STT_FUNC),
 	};
 	plan->libc = (struct code_range){ o->text_start, o->text_end };
+	plan->no_heap = glibc_heap_find(&plan->heap, t, o);
 	target_object_range(o, is_of_malloc, &plan->malloc.start, &plan->malloc.end);
 	if (!plan->dlopen || !plan->functions.restorer || !plan->functions.mmap || !plan->functions.syscall ||
 	    !plan->functions.errno_location)
@@ -261,7 +262,7 @@ char *attachment_plan_make(struct attachment_plan *plan, struct target *t)
 			"has a C library (%s) whose file is no longer there: it was upgraded; root can attach all "
 			"the same, or start the program anew",
 			libc->path);
-	problem = take_libc(plan, &o);
+	problem = take_libc(plan, t, &o);
 	target_object_close(&o);
 	find_unwinder(plan, t);
 	return problem ? problem : add_allocator(plan, t);

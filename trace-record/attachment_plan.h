@@ -5,6 +5,7 @@
 
 #include "attached.h"
 #include "entry_plan.h"
+#include "glibc_heap.h"
 #include "injected_call.h"
 #include "target.h"
 #include "target_object.h"
@@ -19,6 +20,8 @@ struct attachment_plan {
 	struct code_range loader, unwinder, libc, malloc;
 	struct code_range allocator; /* all code of another allocator's object */
 	bool allocator_is_program;
+	struct glibc_heap heap;
+	const char *no_heap; /* why that is not known; NULL: it is */
 };
 
 /* NULL, or a problem as attachment.h has it. The target has looked at its mappings. */

@@ -692,14 +692,19 @@ void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t
 	mst_writer_at(t->writer, ns > t->start_ns ? ns - t->start_ns : 0, consumer->thread);
 }
 
-/* Writes an event that gives an address at which a block is live: that block was freed. */
+/*
+ * Writes an event that gives an address at which a block is live: that block was freed. One from before the recording may have
+ * been counted as its thread freed it.
+ */
 static int write_after_free(struct tracee *t, struct consumer *consumer, const struct consumer_event *e,
 			    const struct clock *clock)
 {
 	struct block block;
 
 	if (blocks_take(&t->blocks, e->address, &block)) {
-		const int err = imply_free(t, block);
+		const int err = tracee_is_earlier(t, block)
+					? mst_writer_free(t->writer, block.kind, block.ordinal)
+					: imply_free(t, block);
 
 		if (err)
 			return err;

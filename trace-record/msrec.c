@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attachment.h"
+#include "census.h"
 #include "collector.h"
 #include "command.h"
 #include "command_line.h"
@@ -283,8 +284,35 @@ static void report_stops(const struct attachment *attachment)
 			(double)stops.sum_ns / 1e6, (double)stops.host_ns / 1e6);
 }
 
+/* What is known of the blocks that the process has from before. */
+static void report_census(const struct attachment *attachment, const char *why_not)
+{
+	const struct census_result *c = attachment_census(attachment);
+	const int pid = (int)config.line.pid;
+
+	if (config.line.verbosity == 0)
+		return;
+	if (!c) {
+		complain("process %d: its blocks from before are not known: %s", pid,
+			 why_not ? why_not : "its heap could not be read");
+		return;
+	}
+	complain("process %d has %llu blocks of %llu bytes from before%s", pid, (unsigned long long)c->live,
+		 (unsigned long long)c->live_bytes,
+		 c->while_running ? ", counted as it ran on: some that came or went meanwhile are wrong"
+				  : "");
+	if (c->unknown_bytes)
+		complain("process %d: what is live in %llu other bytes of its heap is not known%s", pid,
+			 (unsigned long long)c->unknown_bytes, c->cut ? ": that would take too long" : "");
+	if (c->unknown_mapped)
+		complain("process %d: %llu large blocks from before are not known", pid,
+			 (unsigned long long)c->unknown_mapped);
+	if (attachment_has_allocator(attachment))
+		complain("process %d: blocks from before of its own allocator are not known", pid);
+}
+
 /* Records the process that the attachment is open to. Returns msrec's exit status. */
-static int record_attached(struct attachment *attachment)
+static int record_attached(struct attachment *attachment, const char *no_census)
 {
 	struct collector *collector = collector_create(&config.line.options, messages_report);
 	struct collector_gaps gaps;
@@ -309,6 +337,7 @@ static int record_attached(struct attachment *attachment)
 		collector_destroy(collector);
 		return LAUNCH_FAILED;
 	}
+	report_census(attachment, no_census);
 	collector_settle(collector);
 	if (config.line.verbosity > 0)
 		complain(
@@ -331,6 +360,7 @@ static int attach(void)
 	static struct command command;
 	char *const library = installed_attached();
 	struct attachment *attachment = NULL;
+	const char *no_census = "a sample is recorded";
 	char *problem;
 	int status;
 
@@ -350,7 +380,9 @@ static int attach(void)
 		.entries = attachment_plan(attachment),
 		.attachment = attachment,
 	};
-	status = record_attached(attachment);
+	if (!config.line.options.capture.sample_bytes)
+		no_census = attachment_want_census(attachment);
+	status = record_attached(attachment, no_census);
 	report_stops(attachment);
 	attachment_destroy(attachment);
 	command_finish(&command);

@@ -82,6 +82,7 @@ static struct mst_file_info file_info(const struct session *s, const struct reco
 		.free_functions = true,
 		.pages = capture->pages,
 		.exact = capture->exact,
+		.initial_state = s->attachment && attachment_has_census(s->attachment) && !r->parent_pid,
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = r->command.exe,
 		.cwd = s->cwd ? s->cwd : "",
@@ -256,6 +257,16 @@ static void start_clock(struct session *s, struct recording *r, uint64_t stamp)
 	r->start_ns = clock_ns(&s->clock, stamp);
 }
 
+/* The process ran before. */
+static void begin_late(struct session *s, struct recording *r, const struct shm_segment *segment)
+{
+	if (attachment_has_census(s->attachment))
+		note_error(r, tracee_begin_with(r->tracee, attachment_census(s->attachment),
+						s->options.capture.usable));
+	attachment_forget_census(s->attachment);
+	tracee_begin_late(r->tracee, segment->start);
+}
+
 void recording_begin(struct session *s, struct recording *r, struct shm_segment *segment)
 {
 	assert(!r->tracee && !r->stopped);
@@ -277,7 +288,7 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 	r->writer = NULL;
 	tracee_set_start(r->tracee, r->start_ns);
 	if (s->attachment)
-		tracee_begin_late(r->tracee, segment->start);
+		begin_late(s, r, segment);
 	tracee_set_marks(r->tracee, s->options.marks, s->options.n_marks);
 	tracee_set_process(r->tracee, r->pid, r->command.exe);
 	limit_batch(r, s->options.output.max_bytes);

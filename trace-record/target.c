@@ -62,6 +62,7 @@ static bool parse_mapping(char *line, struct mapping *m)
 	    m->end <= m->start || at == 0)
 		return false;
 	m->device = makedev(major_number, minor_number);
+	m->writable = rights[1] == 'w';
 	m->executable = rights[2] == 'x';
 	m->path = strdup(line + at);
 	return m->path;

@@ -11,7 +11,7 @@
 struct mapping {
 	uint64_t start, end, offset, inode;
 	dev_t device;
-	bool executable;
+	bool writable, executable;
 	char *path; /* "": none */
 };
 

@@ -9,6 +9,7 @@
 
 #define WORDS 32768u     /* of a stack that are looked at for signal handlers */
 #define NEAR_WORDS 512u  /* for callers: malloc, the loader and the recorder have small frames */
+#define CALLEE_WORDS 24u /* the same for what malloc itself calls: memset, mmap, brk, waiting for a lock */
 #define CONTEXTS_MOST 4u /* a thread's place, and those that handlers have interrupted */
 #define USER_CODE 0x33u  /* the code segment of 64-bit programs */
 
@@ -220,6 +221,26 @@ bool thread_is_in_recorder(const struct target *target, const struct stopped_thr
 		/* The recorder's own system calls are in its own code; what it calls in libc waits for nothing. */
 		if (is_in_recorder(map, context->pc) ||
 		    (!context->in_kernel && has_caller_in(context, &map->recorder)))
+			return true;
+	}
+	return false;
+}
+
+bool thread_is_in_malloc(const struct target *target, const struct stopped_thread *thread,
+			 const struct code_map *map)
+{
+	static uint64_t words[WORDS];
+	struct contexts all;
+
+	if (thread->stop != THREAD_STOPPED)
+		return false;
+	find_contexts(target, thread, map, words, &all);
+	for (uint32_t i = 0; i < all.n; i++) {
+		struct context near = all.items[i];
+
+		near.n_words = near.n_words < CALLEE_WORDS ? near.n_words : CALLEE_WORDS;
+		if (is_in(&map->malloc, near.pc) || (is_in(&map->libc, near.pc) && !waits_elsewhere(&near) &&
+						     has_caller_in(&near, &map->malloc)))
 			return true;
 	}
 	return false;

@@ -46,6 +46,10 @@ bool thread_is_in_entry(const struct target *target, const struct stopped_thread
 bool thread_is_in_recorder(const struct target *target, const struct stopped_thread *thread,
 			   const struct code_map *map);
 
+/* Whether the thread is in libc's malloc: its heap may be in the midst of a change. */
+bool thread_is_in_malloc(const struct target *target, const struct stopped_thread *thread,
+			 const struct code_map *map);
+
 /* Whether the thread executes the loader's code. */
 bool thread_is_in_loader(const struct target *target, const struct stopped_thread *thread,
 			 const struct code_map *map);

@@ -86,6 +86,13 @@ bool tracee_switch(struct tracee *tracee, struct shm_family *family, bool on, ui
 /* The process has had blocks before recording began at that stamp: what it frees may be one of those. */
 void tracee_begin_late(struct tracee *tracee, uint64_t stamp);
 
+/*
+ * The blocks that the process had then, as the initial state of a writer that has been told that there is one; NULL: none is
+ * known. `usable`: with the size that the allocator gave. 0 or a negative enum mst_error.
+ */
+struct census_result;
+int tracee_begin_with(struct tracee *tracee, const struct census_result *census, bool usable);
+
 /* The parent of a forked child may have been switched between the fork and the child's beginning. */
 void tracee_settle_phase(struct tracee *child);
 

@@ -143,6 +143,9 @@ int tracee_name_thread(struct tracee *tracee, struct consumer *consumer, const c
 int tracee_rename(struct tracee *tracee, struct consumer *by, uint64_t pointer, uint64_t stamp,
 		  const char name[SHM_NAME_BYTES]);
 
+/* Whether the block is from before the recording. */
+bool tracee_is_earlier(const struct tracee *tracee, struct block block);
+
 /* Follows a marker MST_OP_OFF or MST_OP_ON. */
 void tracee_note_phase(struct tracee *tracee, uint8_t op);
 

@@ -364,7 +364,7 @@ static uint32_t captured_most(const struct shown_stacks *c, const struct mst_kin
 	return c->settings->depth + CAPTURED_MORE - has_allocator(kind);
 }
 
-/* Massif has no word for the callers of a cut stack. False: no memory. */
+/* Massif has no word for the callers of a cut stack, nor for what was before. False: no memory. */
 static bool capture(struct shown_stacks *c, const struct mst_reader *reader, const struct mst_kind *kind,
 		    struct capture *cap)
 {
@@ -375,7 +375,10 @@ static bool capture(struct shown_stacks *c, const struct mst_reader *reader, con
 	*cap = (struct capture){ .stacks = mst_reader_stacks(reader, &n) };
 	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap->n < most;
 	     stack = cap->stacks[stack].parent) {
-		if (c->settings->compat != COMPAT_FIXED && mst_frame_cut(&frames[cap->stacks[stack].frame]))
+		const struct mst_frame *frame = &frames[cap->stacks[stack].frame];
+
+		if (c->settings->compat != COMPAT_FIXED &&
+		    (mst_frame_cut(frame) || mst_frame_is_earlier(frame)))
 			break;
 		if (!array_reserve(&c->captured, cap->n, &c->room_captured, sizeof(*c->captured)))
 			return false;

@@ -175,10 +175,18 @@ struct mst_frame {
  */
 #define MST_CUT_ADDRESS UINT64_C(0xffffffffffff0000)
 
+/* A frame in no module at this address is no code either. It is the only one of stacks from before the recording. */
+#define MST_EARLIER_ADDRESS UINT64_C(0xffffffffffffffff)
+
+static inline bool mst_frame_is_earlier(const struct mst_frame *frame)
+{
+	return frame->module == MST_NONE && frame->address == MST_EARLIER_ADDRESS;
+}
+
 /* The number of frames at which the stacks with this outermost frame were cut; 0: the frame is code. */
 static inline uint32_t mst_frame_cut(const struct mst_frame *frame)
 {
-	return frame->module == MST_NONE && frame->address > MST_CUT_ADDRESS
+	return frame->module == MST_NONE && frame->address > MST_CUT_ADDRESS && !mst_frame_is_earlier(frame)
 		       ? (uint32_t)(frame->address - MST_CUT_ADDRESS)
 		       : 0;
 }

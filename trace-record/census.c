@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+#include "census.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "array.h"
+
+#define COPY_NS 2500000u /* for a copy, while the process stands still */
+#define COPY_MOST (UINT64_C(64) << 20)
+#define TRIAL_BYTES (UINT64_C(4) << 20) /* copied to see how fast that is */
+#define ROOM_MORE (UINT64_C(1) << 20)   /* the heap may grow until it is copied */
+#define READ_NS UINT64_C(1500000000)    /* for all that is read as the process runs: its events wait */
+#define READ_ATTEMPTS 3u                /* of a region of a process that runs */
+#define ARENAS_MOST 1024u
+#define HEAPS_MOST 16384u /* of all arenas */
+#define LOOKS_MOST 8192u  /* at mapped chunks, while the process stands still */
+#define TLS_NEAR 32u      /* words around errno: libc's other variables of a thread */
+#define TLS_WORDS (2 * TLS_NEAR)
+
+struct census_arena {
+	uint64_t address;
+	struct glibc_arena state;
+	uint32_t n_regions;
+	bool sound;
+};
+
+/* Variables of a thread. */
+struct census_thread {
+	uint64_t words[TLS_WORDS];
+};
+
+struct census {
+	struct glibc_heap heap;
+	struct target *target;
+	struct heap_memory memory;
+	struct heap_walk walk;
+	struct mapped_chunks mapped;
+	struct glibc_mapped counted; /* by malloc */
+	struct census_arena *arenas;
+	uint32_t n_arenas, arenas_room;
+	struct heap_region *regions;
+	uint32_t n_regions, regions_room;
+	struct census_thread *threads;
+	uint32_t n_threads, threads_room;
+	uint64_t copy_most;  /* bytes */
+	uint64_t lost_bytes; /* of arenas without regions */
+	bool taken;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+struct census *census_create(const struct glibc_heap *heap, struct target *target)
+{
+	struct census *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->heap = *heap;
+	c->target = target;
+	c->memory.target = target;
+	c->walk.heap = &c->heap;
+	c->walk.memory = &c->memory;
+	return c;
+}
+
+void census_destroy(struct census *c)
+{
+	if (!c)
+		return;
+	heap_memory_finish(&c->memory);
+	heap_walk_finish(&c->walk);
+	mapped_chunks_finish(&c->mapped);
+	free(c->arenas);
+	free(c->regions);
+	free(c->threads);
+	free(c);
+}
+
+/* ---- arenas and their regions ---- */
+
+static bool add_region(struct census *c, const struct heap_region *region)
+{
+	if (region->end <= region->start ||
+	    (region->top && (region->top < region->start || region->top > region->end)) ||
+	    !array_reserve(&c->regions, c->n_regions, &c->regions_room, sizeof(*c->regions)))
+		return false;
+	c->regions[c->n_regions++] = *region;
+	return true;
+}
+
+/* The main arena is what sbrk() gave, in one piece; top and what malloc counts say so. */
+static bool find_main_region(struct census *c, uint32_t number)
+{
+	const struct glibc_arena *a = &c->arenas[number].state;
+	struct glibc_chunk top;
+	uint64_t base, end;
+
+	if (!glibc_heap_parameters(&c->heap, c->target, &base, &c->counted) ||
+	    !target_read(c->target, a->top, &top, sizeof(top)))
+		return false;
+	base = (base + GLIBC_ALIGNMENT - 1) & ~(uint64_t)(GLIBC_ALIGNMENT - 1);
+	end = a->top + (top.head & ~(uint64_t)CHUNK_BITS);
+	return end - base == a->system_mem &&
+	       add_region(c,
+			  &(struct heap_region){
+				  .start = base, .end = end, .top = a->top, .arena = number, .main = true });
+}
+
+/* Another arena has heaps, each of which knows the one before; the arena lies in the first. Their sizes are its size. */
+static bool find_heaps(struct census *c, uint32_t number)
+{
+	const struct glibc_arena *a = &c->arenas[number].state;
+	const uint64_t own = c->arenas[number].address & ~(GLIBC_HEAP_BYTES - 1);
+	uint64_t heap = a->top & ~(GLIBC_HEAP_BYTES - 1), top = a->top, left = a->system_mem;
+
+	while (c->n_regions < HEAPS_MOST) {
+		struct glibc_heap_info info;
+
+		if (!target_read(c->target, heap, &info, sizeof(info)) ||
+		    info.arena != c->arenas[number].address || info.size > GLIBC_HEAP_BYTES ||
+		    info.size > left ||
+		    !add_region(c, &(struct heap_region){
+					   .start = glibc_heap_first_chunk(&c->heap, heap, heap == own),
+					   .end = heap + info.size,
+					   .top = top,
+					   .arena = number }))
+			return false;
+		left -= info.size;
+		top = 0;
+		if (heap == own)
+			return left == 0 && info.prev == 0;
+		heap = info.prev;
+		if (heap % GLIBC_HEAP_BYTES)
+			return false;
+	}
+	return false;
+}
+
+static void find_regions(struct census *c, uint32_t number)
+{
+	struct census_arena *const a = &c->arenas[number];
+	const uint32_t first = c->n_regions;
+
+	a->sound = a->state.system_mem == 0 ||
+		   (a->address == c->heap.main_arena ? find_main_region(c, number) : find_heaps(c, number));
+	if (!a->sound) {
+		c->n_regions = first;
+		c->lost_bytes += a->state.system_mem;
+	}
+}
+
+/* Arenas form a ring. False: it is none. */
+static bool find_arenas(struct census *c)
+{
+	uint64_t address = c->heap.main_arena;
+
+	c->n_arenas = c->n_regions = 0;
+	c->lost_bytes = 0;
+	do {
+		struct census_arena *a;
+
+		if (c->n_arenas == ARENAS_MOST ||
+		    !array_reserve(&c->arenas, c->n_arenas, &c->arenas_room, sizeof(*c->arenas)))
+			return false;
+		a = &c->arenas[c->n_arenas];
+		*a = (struct census_arena){ .address = address };
+		if (!target_read(c->target, address, &a->state, sizeof(a->state)))
+			return false;
+		address = a->state.next;
+		find_regions(c, c->n_arenas++);
+	} while (address != c->heap.main_arena);
+	return true;
+}
+
+static int compare_regions(const void *left, const void *right)
+{
+	const struct heap_region *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* What is to be copied: with the header of the free chunk at the end, not the rest of that. False: regions overlap. */
+static bool list_parts(struct census *c)
+{
+	heap_memory_forget_parts(&c->memory);
+	array_sort(c->regions, c->n_regions, sizeof(*c->regions), compare_regions);
+	for (uint32_t i = 0; i < c->n_regions; i++) {
+		const struct heap_region *r = &c->regions[i];
+
+		if (!heap_memory_add(&c->memory, r->start,
+				     r->top ? r->top + sizeof(struct glibc_chunk) : r->end))
+			return false;
+	}
+	return true;
+}
+
+/* ---- before ---- */
+
+/* A copy of some of it says how much can be copied in the time there is. */
+static void time_copies(struct census *c)
+{
+	const uint64_t all = heap_memory_bytes(&c->memory);
+	uint64_t room = all + all / 4 + ROOM_MORE, bytes, start;
+
+	c->copy_most = 0;
+	if (room > COPY_MOST)
+		room = COPY_MOST;
+	if (!heap_memory_reserve(&c->memory, room))
+		return;
+	c->copy_most = room;
+	while (c->memory.n_parts && heap_memory_bytes(&c->memory) > TRIAL_BYTES) {
+		struct memory_part *last = &c->memory.parts[c->memory.n_parts - 1];
+		const uint64_t over = heap_memory_bytes(&c->memory) - TRIAL_BYTES;
+
+		if (over >= last->end - last->start)
+			c->memory.n_parts--;
+		else
+			last->end -= over;
+	}
+	bytes = heap_memory_bytes(&c->memory);
+	start = now_ns();
+	if (bytes < TRIAL_BYTES || !heap_memory_copy(&c->memory))
+		return;
+	bytes = bytes * COPY_NS / (now_ns() - start + 1);
+	if (bytes < c->copy_most)
+		c->copy_most = bytes;
+}
+
+static bool in_heap(const void *context, uint64_t address, uint64_t *end)
+{
+	const struct census *c = context;
+
+	for (uint32_t i = 0; i < c->n_regions; i++) {
+		const uint64_t heap = c->regions[i].start & ~(GLIBC_HEAP_BYTES - 1);
+
+		*end = heap + GLIBC_HEAP_BYTES;
+		if (!c->regions[i].main && address >= heap && address < *end)
+			return true;
+	}
+	return false;
+}
+
+void census_prepare(struct census *c)
+{
+	c->taken = false;
+	if (!find_arenas(c) || !list_parts(c))
+		return;
+	if (c->heap.parameters)
+		mapped_chunks_find(&c->mapped, c->target, &c->counted, in_heap, c);
+	time_copies(c);
+	heap_memory_forget_parts(&c->memory);
+}
+
+/* ---- while all threads stand still ---- */
+
+static void note_thread(struct census *c, uint64_t pointer)
+{
+	struct census_thread *t;
+
+	if (!array_reserve(&c->threads, c->n_threads, &c->threads_room, sizeof(*c->threads)))
+		return;
+	t = &c->threads[c->n_threads++];
+	if (!target_read(c->target, pointer + c->heap.errno_offset / 8 * 8 - TLS_NEAR * 8, t->words,
+			 sizeof(t->words)))
+		c->n_threads--;
+}
+
+void census_take(struct census *c, const struct stopped_threads *threads)
+{
+	c->n_threads = 0;
+	if (!find_arenas(c) || !list_parts(c))
+		return;
+	for (uint32_t i = 0; i < threads->n; i++) {
+		if (threads->items[i].stop == THREAD_STOPPED)
+			note_thread(c, threads->items[i].regs.fs_base);
+	}
+	if (heap_memory_bytes(&c->memory) > c->copy_most || !heap_memory_copy(&c->memory))
+		heap_memory_forget_parts(&c->memory);
+	if (c->mapped.n <= LOOKS_MOST)
+		mapped_chunks_look(&c->mapped, c->target);
+	c->taken = true;
+}
+
+/* ---- afterwards ---- */
+
+static bool walk_region(struct census *c, struct heap_region *r)
+{
+	const unsigned attempts = c->memory.n_parts ? 1 : READ_ATTEMPTS;
+
+	for (unsigned i = 0; i < attempts && !c->memory.late && !c->walk.no_memory; i++) {
+		if (heap_walk_region(&c->walk, r))
+			return true;
+		c->memory.window_end = 0;
+	}
+	return false;
+}
+
+static void walk_regions(struct census *c, struct census_result *result)
+{
+	for (uint32_t i = 0; i < c->n_regions; i++) {
+		struct heap_region *r = &c->regions[i];
+
+		if (!walk_region(c, r))
+			c->arenas[r->arena].sound = false;
+		result->heap_bytes += r->end - r->start;
+	}
+	for (uint32_t i = 0; i < c->n_regions; i++) {
+		const struct heap_region *r = &c->regions[i];
+
+		/* In a process that runs each heap counts for itself. */
+		if (c->arenas[r->arena].sound || (!c->memory.n_parts && r->n_blocks))
+			continue;
+		heap_walk_drop(&c->walk, r);
+		result->unknown_bytes += r->end - r->start;
+	}
+	result->unknown_bytes += c->lost_bytes;
+}
+
+/* One variable of libc's leads each thread to its cache: the one that leads the most threads to what may be one. */
+static void empty_caches(struct census *c)
+{
+	unsigned best = TLS_WORDS;
+	uint32_t most = 0;
+
+	for (unsigned k = 0; k < TLS_WORDS; k++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < c->n_threads; i++) {
+			const struct heap_block *b = heap_walk_find(&c->walk, c->threads[i].words[k]);
+
+			n += b && heap_walk_may_be_cache(b);
+		}
+		if (n > most) {
+			most = n;
+			best = k;
+		}
+	}
+	for (uint32_t i = 0; i < c->n_threads && most; i++) {
+		struct heap_block *b = heap_walk_find(&c->walk, c->threads[i].words[best]);
+
+		if (b && heap_walk_may_be_cache(b))
+			heap_walk_cache(&c->walk, b);
+	}
+}
+
+static void count(struct census *c, struct census_result *result)
+{
+	const struct glibc_mapped found = mapped_chunks_count(&c->mapped);
+
+	for (size_t i = 0; i < c->walk.n; i++) {
+		result->live += c->walk.blocks[i].bytes != 0;
+		result->live_bytes += c->walk.blocks[i].bytes;
+	}
+	for (uint32_t i = 0; i < c->mapped.n; i++)
+		result->live_bytes += c->mapped.items[i].there ? mapped_chunk_usable(&c->mapped.items[i]) : 0;
+	result->live += found.blocks;
+	result->unknown_mapped = c->counted.blocks > found.blocks ? c->counted.blocks - found.blocks : 0;
+}
+
+bool census_read(struct census *c, struct census_result *result)
+{
+	*result = (struct census_result){ .while_running = !c->memory.n_parts && c->n_regions };
+	if (!c->taken)
+		return false;
+	c->memory.until_ns = now_ns() + READ_NS;
+	walk_regions(c, result);
+	empty_caches(c);
+	for (uint32_t i = 0; i < c->n_arenas; i++)
+		heap_walk_fastbins(&c->walk, &c->arenas[i].state);
+	if (c->mapped.n > LOOKS_MOST)
+		mapped_chunks_look(&c->mapped, c->target);
+	count(c, result);
+	result->blocks = c->walk.blocks;
+	result->n_blocks = c->walk.n;
+	result->mapped = c->mapped.items;
+	result->n_mapped = c->mapped.n;
+	result->cut = c->memory.late;
+	return !c->walk.no_memory;
+}

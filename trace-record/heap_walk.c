@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap_walk.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+
+#define BLOCK_IN_CHUNK 16u /* sizeof(struct glibc_chunk) */
+#define CHUNK_MOST (UINT64_C(1) << 46)
+
+_Static_assert(sizeof(struct glibc_chunk) == BLOCK_IN_CHUNK, "as libc has it");
+
+void heap_walk_finish(struct heap_walk *w)
+{
+	free(w->blocks);
+	w->blocks = NULL;
+	w->n = w->room = 0;
+}
+
+/* ---- chunks ---- */
+
+static uint64_t size_of(const struct glibc_chunk *chunk)
+{
+	return chunk->head & ~(uint64_t)CHUNK_BITS;
+}
+
+/* A block of a chunk in use has the first word of the next chunk, too. */
+static uint64_t bytes_of(uint64_t chunk_size)
+{
+	return chunk_size - 8;
+}
+
+static bool add_block(struct heap_walk *w, uint64_t address, uint64_t bytes)
+{
+	if (!array_reserve(&w->blocks, w->n, &w->room, sizeof(*w->blocks))) {
+		w->no_memory = true;
+		return false;
+	}
+	w->blocks[w->n++] = (struct heap_block){ address, bytes };
+	return true;
+}
+
+/* Chunks of 16 bytes are fences, at the end of a heap that another one follows. */
+static bool is_fence(const struct heap_region *r, uint64_t size)
+{
+	return !r->top && size == BLOCK_IN_CHUNK;
+}
+
+/* Whether a chunk in a region that is not its end can be one. In a process that runs the last one may reach beyond the region. */
+static bool is_chunk(const struct heap_walk *w, const struct heap_region *r, uint64_t at, uint64_t size)
+{
+	const uint64_t end = r->top ? r->top : r->end - BLOCK_IN_CHUNK;
+
+	if (size % GLIBC_ALIGNMENT || (size < GLIBC_CHUNK_LEAST && !is_fence(r, size)))
+		return false;
+	return w->memory->n_parts ? size <= end - at : size <= CHUNK_MOST;
+}
+
+/* The chunk is in use if the next one says so. Blocks of other arenas say that they are; a free chunk's size stands twice. */
+static bool take_chunk(struct heap_walk *w, const struct heap_region *r, uint64_t at,
+		       const struct glibc_chunk *chunk, const struct glibc_chunk *next)
+{
+	const uint64_t size = size_of(chunk);
+
+	if (is_fence(r, size))
+		return true;
+	if (!(next->head & CHUNK_PREV_IN_USE))
+		return next->prev_size == size;
+	if (chunk->head & CHUNK_IS_MMAPPED || !(chunk->head & CHUNK_NON_MAIN) != r->main)
+		return false;
+	return add_block(w, at + BLOCK_IN_CHUNK, bytes_of(size));
+}
+
+static bool walk(struct heap_walk *w, const struct heap_region *r)
+{
+	struct glibc_chunk chunk, next;
+	uint64_t at = r->start;
+
+	if (!heap_memory_walk(w->memory, at, &chunk, sizeof(chunk)))
+		return false;
+	for (;;) {
+		const uint64_t size = size_of(&chunk);
+
+		if (r->top && at >= r->top)
+			return at == r->top || !w->memory->n_parts;
+		if (!r->top && size == 0)
+			return at == r->end - BLOCK_IN_CHUNK;
+		if (!is_chunk(w, r, at, size) ||
+		    !heap_memory_walk(w->memory, at + size, &next, sizeof(next)) ||
+		    !take_chunk(w, r, at, &chunk, &next))
+			return false;
+		at += size;
+		chunk = next;
+	}
+}
+
+bool heap_walk_region(struct heap_walk *w, struct heap_region *r)
+{
+	r->first_block = w->n;
+	r->n_blocks = 0;
+	if (!walk(w, r)) {
+		w->n = r->first_block;
+		return false;
+	}
+	r->n_blocks = w->n - r->first_block;
+	return true;
+}
+
+void heap_walk_drop(struct heap_walk *w, const struct heap_region *r)
+{
+	for (size_t i = 0; i < r->n_blocks; i++)
+		w->blocks[r->first_block + i].bytes = 0;
+}
+
+/* ---- lists of free blocks ---- */
+
+struct heap_block *heap_walk_find(const struct heap_walk *w, uint64_t address)
+{
+	size_t low = 0, high = w->n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (w->blocks[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->n && w->blocks[low].address == address ? &w->blocks[low] : NULL;
+}
+
+/*
+ * Frees the blocks of a list of at most `most` blocks, all of one size. Links lead to what is `before` bytes before a block. A
+ * block that is in no region, or of another size, or free already, ends the list: so one that leads in a circle ends, too.
+ */
+static void free_list(struct heap_walk *w, uint64_t first, uint64_t before, uint64_t chunk_size,
+		      uint64_t most)
+{
+	uint64_t link = first;
+
+	for (uint64_t i = 0; i < most && link; i++) {
+		struct heap_block *b = heap_walk_find(w, link + before);
+
+		if (!b || b->bytes != bytes_of(chunk_size))
+			return;
+		b->bytes = 0;
+		if (!heap_memory_read(w->memory, b->address, &link, sizeof(link)))
+			return;
+		link = glibc_link(w->heap, b->address, link);
+	}
+}
+
+void heap_walk_fastbins(struct heap_walk *w, const struct glibc_arena *arena)
+{
+	for (unsigned i = 0; i < GLIBC_FASTBINS; i++)
+		free_list(w, arena->fastbins[i], BLOCK_IN_CHUNK,
+			  GLIBC_CHUNK_LEAST + (uint64_t)i * GLIBC_ALIGNMENT, w->n);
+}
+
+/* A chunk may be larger by 16 bytes, which would be too small for one. */
+bool heap_walk_may_be_cache(const struct heap_block *block)
+{
+	const uint64_t chunk =
+		(sizeof(struct glibc_tcache) + 8 + GLIBC_ALIGNMENT - 1) / GLIBC_ALIGNMENT * GLIBC_ALIGNMENT;
+
+	return block->bytes == bytes_of(chunk) || block->bytes == bytes_of(chunk + GLIBC_ALIGNMENT);
+}
+
+void heap_walk_cache(struct heap_walk *w, struct heap_block *cache)
+{
+	struct glibc_tcache t;
+
+	if (!heap_memory_read(w->memory, cache->address, &t, sizeof(t)))
+		return;
+	cache->bytes = 0;
+	for (unsigned i = 0; i < GLIBC_TCACHE_BINS; i++)
+		free_list(w, t.entries[i], 0, GLIBC_CHUNK_LEAST + (uint64_t)i * GLIBC_ALIGNMENT, t.counts[i]);
+}

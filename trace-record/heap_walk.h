@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Which blocks are live in the chunks of glibc's heap. The memory is hostile input: all that it says is checked. */
+#ifndef TRACE_RECORD_HEAP_WALK_H
+#define TRACE_RECORD_HEAP_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "glibc_heap.h"
+#include "heap_memory.h"
+
+/* A block that is live; malloc_usable_size() gives its bytes. */
+struct heap_block {
+	uint64_t address, bytes; /* 0 bytes: it is free */
+};
+
+/* Chunks in a row. */
+struct heap_region {
+	uint64_t start, end; /* of the first chunk; behind the last one */
+	uint64_t top;        /* the free chunk at the end; 0: it ends with a chunk of no size */
+	uint32_t arena;
+	bool main; /* of the main arena */
+	size_t first_block, n_blocks;
+};
+
+/* Zero-initialise, and set the first two. */
+struct heap_walk {
+	const struct glibc_heap *heap;
+	struct heap_memory *memory;
+	struct heap_block *blocks; /* ascending, as long as regions are walked in that order */
+	size_t n, room;
+	bool no_memory;
+};
+
+void heap_walk_finish(struct heap_walk *walk);
+
+/* Adds the chunks in use. False: the region is not whole, and adds nothing. */
+bool heap_walk_region(struct heap_walk *walk, struct heap_region *region);
+
+/* The blocks of a region are not known after all. */
+void heap_walk_drop(struct heap_walk *walk, const struct heap_region *region);
+
+/* The block at an address; NULL: none. */
+struct heap_block *heap_walk_find(const struct heap_walk *walk, uint64_t address);
+
+/* Frees what is in an arena's fastbins. */
+void heap_walk_fastbins(struct heap_walk *walk, const struct glibc_arena *arena);
+
+/* Whether a block may be a thread's cache (tcache). */
+bool heap_walk_may_be_cache(const struct heap_block *block);
+
+/* Frees such a cache, which is malloc's own, and what is in there. */
+void heap_walk_cache(struct heap_walk *walk, struct heap_block *cache);
+
+#endif
