@@ -35,6 +35,7 @@
 #define LOADER_MS 1000u   /* of these, until a busy loader does not count */
 #define PAUSE_MS_MOST 20u /* between attempts */
 #define CALL_MS 3000u     /* for a lock */
+#define CENSUS_STOP_MS 2u /* so that there is time to copy the heap */
 #define CENSUS_STOPS 12u  /* attempts at a moment when no thread is in malloc */
 
 #define LIBRARY_NAME "msrec-attach"
@@ -657,8 +658,8 @@ static bool stop_outside_malloc(struct attachment *a)
 {
 	for (unsigned attempt = 0; attempt < CENSUS_STOPS; attempt++) {
 		pause_before(attempt);
-		if (threads_stop(&a->threads, STOP_MS) == STOP_DONE && !any_thread(a, thread_is_in_malloc) &&
-		    !any_thread(a, thread_is_in_entry))
+		if (threads_stop(&a->threads, CENSUS_STOP_MS) == STOP_DONE &&
+		    !any_thread(a, thread_is_in_malloc))
 			return true;
 		release(a);
 	}

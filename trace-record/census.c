@@ -7,7 +7,8 @@
 
 #include "array.h"
 
-#define COPY_NS 2500000u /* for a copy, while the process stands still */
+#define STOP_NS 4500000u                /* while which the process stands still, at most */
+#define COPY_ALWAYS (UINT64_C(1) << 18) /* that takes less than a tenth of a millisecond */
 #define COPY_MOST (UINT64_C(64) << 20)
 #define TRIAL_BYTES (UINT64_C(4) << 20) /* copied to see how fast that is */
 #define ROOM_MORE (UINT64_C(1) << 20)   /* the heap may grow until it is copied */
@@ -18,13 +19,6 @@
 #define LOOKS_MOST 8192u  /* at mapped chunks, while the process stands still */
 #define TLS_NEAR 32u      /* words around errno: libc's other variables of a thread */
 #define TLS_WORDS (2 * TLS_NEAR)
-
-struct census_arena {
-	uint64_t address;
-	struct glibc_arena state;
-	uint32_t n_regions;
-	bool sound;
-};
 
 /* Variables of a thread. */
 struct census_thread {
@@ -44,8 +38,9 @@ struct census {
 	uint32_t n_regions, regions_room;
 	struct census_thread *threads;
 	uint32_t n_threads, threads_room;
-	uint64_t copy_most;  /* bytes */
-	uint64_t lost_bytes; /* of arenas without regions */
+	uint64_t copy_most;         /* bytes for which there is room */
+	uint64_t copied, copied_ns; /* in the trial */
+	uint64_t lost_bytes;        /* of arenas without regions */
 	bool taken;
 };
 
@@ -216,6 +211,7 @@ static void time_copies(struct census *c)
 	if (!heap_memory_reserve(&c->memory, room))
 		return;
 	c->copy_most = room;
+	c->copied = 0;
 	while (c->memory.n_parts && heap_memory_bytes(&c->memory) > TRIAL_BYTES) {
 		struct memory_part *last = &c->memory.parts[c->memory.n_parts - 1];
 		const uint64_t over = heap_memory_bytes(&c->memory) - TRIAL_BYTES;
@@ -227,11 +223,10 @@ static void time_copies(struct census *c)
 	}
 	bytes = heap_memory_bytes(&c->memory);
 	start = now_ns();
-	if (bytes < TRIAL_BYTES || !heap_memory_copy(&c->memory))
+	if (!heap_memory_copy(&c->memory))
 		return;
-	bytes = bytes * COPY_NS / (now_ns() - start + 1);
-	if (bytes < c->copy_most)
-		c->copy_most = bytes;
+	c->copied = bytes;
+	c->copied_ns = now_ns() - start + 1;
 }
 
 static bool in_heap(const void *context, uint64_t address, uint64_t *end)
@@ -273,6 +268,17 @@ static void note_thread(struct census *c, uint64_t pointer)
 		c->n_threads--;
 }
 
+/* Whether all parts can be copied in the time that there is. */
+static bool has_time(const struct census *c, const struct stopped_threads *threads)
+{
+	const uint64_t bytes = heap_memory_bytes(&c->memory), stood = now_ns() - threads->since_ns;
+	const uint64_t left = stood < STOP_NS ? STOP_NS - stood : 0;
+
+	if (bytes > c->copy_most)
+		return false;
+	return bytes <= COPY_ALWAYS || (c->copied && bytes * c->copied_ns / c->copied <= left);
+}
+
 void census_take(struct census *c, const struct stopped_threads *threads)
 {
 	c->n_threads = 0;
@@ -282,7 +288,7 @@ void census_take(struct census *c, const struct stopped_threads *threads)
 		if (threads->items[i].stop == THREAD_STOPPED)
 			note_thread(c, threads->items[i].regs.fs_base);
 	}
-	if (heap_memory_bytes(&c->memory) > c->copy_most || !heap_memory_copy(&c->memory))
+	if (!has_time(c, threads) || !heap_memory_copy(&c->memory))
 		heap_memory_forget_parts(&c->memory);
 	if (c->mapped.n <= LOOKS_MOST)
 		mapped_chunks_look(&c->mapped, c->target);
@@ -322,6 +328,17 @@ static void walk_regions(struct census *c, struct census_result *result)
 		result->unknown_bytes += r->end - r->start;
 	}
 	result->unknown_bytes += c->lost_bytes;
+}
+
+static void sum_chunks(struct census *c)
+{
+	for (uint32_t i = 0; i < c->n_regions; i++) {
+		const struct heap_region *r = &c->regions[i];
+
+		for (size_t k = 0; k < r->n_blocks; k++)
+			c->arenas[r->arena].in_use +=
+				heap_walk_chunk_bytes(&c->walk.blocks[r->first_block + k]);
+	}
 }
 
 /* One variable of libc's leads each thread to its cache: the one that leads the most threads to what may be one. */
@@ -372,9 +389,10 @@ bool census_read(struct census *c, struct census_result *result)
 		return false;
 	c->memory.until_ns = now_ns() + READ_NS;
 	walk_regions(c, result);
-	empty_caches(c);
 	for (uint32_t i = 0; i < c->n_arenas; i++)
 		heap_walk_fastbins(&c->walk, &c->arenas[i].state);
+	sum_chunks(c);
+	empty_caches(c);
 	if (c->mapped.n > LOOKS_MOST)
 		mapped_chunks_look(&c->mapped, c->target);
 	count(c, result);
@@ -382,6 +400,8 @@ bool census_read(struct census *c, struct census_result *result)
 	result->n_blocks = c->walk.n;
 	result->mapped = c->mapped.items;
 	result->n_mapped = c->mapped.n;
+	result->arenas = c->arenas;
+	result->n_arenas = c->n_arenas;
 	result->cut = c->memory.late;
 	return !c->walk.no_memory;
 }

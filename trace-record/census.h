@@ -11,12 +11,21 @@
 #include "mapped_chunks.h"
 #include "ptrace_threads.h"
 
+struct census_arena {
+	uint64_t address;
+	struct glibc_arena state;
+	bool sound;      /* all its chunks were found */
+	uint64_t in_use; /* bytes of chunks that are in use for malloc: those in caches of threads, too */
+};
+
 /* How it went. */
 struct census_result {
 	const struct heap_block *blocks; /* those of 0 bytes don't count; until the census is destroyed */
 	size_t n_blocks;
 	const struct mapped_chunk *mapped; /* those that are there count */
 	uint32_t n_mapped;
+	const struct census_arena *arenas;
+	uint32_t n_arenas;
 	uint64_t live, live_bytes; /* blocks that count, and what is usable in them */
 	uint64_t heap_bytes;       /* that were walked through */
 	uint64_t unknown_bytes;    /* of heaps that could not be read */

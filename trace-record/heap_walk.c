@@ -30,6 +30,11 @@ static uint64_t bytes_of(uint64_t chunk_size)
 	return chunk_size - 8;
 }
 
+uint64_t heap_walk_chunk_bytes(const struct heap_block *block)
+{
+	return block->bytes ? block->bytes + 8 : 0;
+}
+
 static bool add_block(struct heap_walk *w, uint64_t address, uint64_t bytes)
 {
 	if (!array_reserve(&w->blocks, w->n, &w->room, sizeof(*w->blocks))) {

@@ -44,6 +44,9 @@ void heap_walk_drop(struct heap_walk *walk, const struct heap_region *region);
 /* The block at an address; NULL: none. */
 struct heap_block *heap_walk_find(const struct heap_walk *walk, uint64_t address);
 
+/* The bytes of the block's chunk; 0: it is free. */
+uint64_t heap_walk_chunk_bytes(const struct heap_block *block);
+
 /* Frees what is in an arena's fastbins. */
 void heap_walk_fastbins(struct heap_walk *walk, const struct glibc_arena *arena);
 

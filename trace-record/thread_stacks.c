@@ -185,6 +185,33 @@ static bool is_behind_entry(const struct code_map *map, uint64_t pc)
 	return false;
 }
 
+/* Also in handlers whose frames are not known by the restorer. */
+static bool is_in_entry(const struct contexts *all, const struct code_map *map)
+{
+	for (uint32_t i = 0; i < all->n; i++) {
+		if (is_behind_entry(map, all->items[i].pc))
+			return true;
+	}
+	for (size_t i = 0; i < all->items[0].n_words; i++) {
+		if (is_behind_entry(map, all->items[0].stack[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_malloc(const struct contexts *all, const struct code_map *map)
+{
+	for (uint32_t i = 0; i < all->n; i++) {
+		struct context near = all->items[i];
+
+		near.n_words = near.n_words < CALLEE_WORDS ? near.n_words : CALLEE_WORDS;
+		if (is_in(&map->malloc, near.pc) || (is_in(&map->libc, near.pc) && !waits_elsewhere(&near) &&
+						     has_caller_in(&near, &map->malloc)))
+			return true;
+	}
+	return false;
+}
+
 bool thread_is_in_entry(const struct target *target, const struct stopped_thread *thread,
 			const struct code_map *map)
 {
@@ -194,16 +221,19 @@ bool thread_is_in_entry(const struct target *target, const struct stopped_thread
 	if (thread->stop != THREAD_STOPPED)
 		return false;
 	find_contexts(target, thread, map, words, &all);
-	for (uint32_t i = 0; i < all.n; i++) {
-		if (is_behind_entry(map, all.items[i].pc))
-			return true;
-	}
-	/* Handlers whose frames are not known by the restorer. */
-	for (size_t i = 0; i < all.items[0].n_words; i++) {
-		if (is_behind_entry(map, words[i]))
-			return true;
-	}
-	return false;
+	return is_in_entry(&all, map);
+}
+
+bool thread_is_in_malloc(const struct target *target, const struct stopped_thread *thread,
+			 const struct code_map *map)
+{
+	static uint64_t words[WORDS];
+	struct contexts all;
+
+	if (thread->stop != THREAD_STOPPED)
+		return false;
+	find_contexts(target, thread, map, words, &all);
+	return is_in_entry(&all, map) || is_in_malloc(&all, map);
 }
 
 bool thread_is_in_recorder(const struct target *target, const struct stopped_thread *thread,
@@ -221,26 +251,6 @@ bool thread_is_in_recorder(const struct target *target, const struct stopped_thr
 		/* The recorder's own system calls are in its own code; what it calls in libc waits for nothing. */
 		if (is_in_recorder(map, context->pc) ||
 		    (!context->in_kernel && has_caller_in(context, &map->recorder)))
-			return true;
-	}
-	return false;
-}
-
-bool thread_is_in_malloc(const struct target *target, const struct stopped_thread *thread,
-			 const struct code_map *map)
-{
-	static uint64_t words[WORDS];
-	struct contexts all;
-
-	if (thread->stop != THREAD_STOPPED)
-		return false;
-	find_contexts(target, thread, map, words, &all);
-	for (uint32_t i = 0; i < all.n; i++) {
-		struct context near = all.items[i];
-
-		near.n_words = near.n_words < CALLEE_WORDS ? near.n_words : CALLEE_WORDS;
-		if (is_in(&map->malloc, near.pc) || (is_in(&map->libc, near.pc) && !waits_elsewhere(&near) &&
-						     has_caller_in(&near, &map->malloc)))
 			return true;
 	}
 	return false;

@@ -42,13 +42,13 @@ bool thread_can_host(const struct target *target, const struct stopped_thread *t
 bool thread_is_in_entry(const struct target *target, const struct stopped_thread *thread,
 			const struct code_map *map);
 
+/* Whether that is so, or the thread is in libc's malloc, whose heap may be in the midst of a change then. */
+bool thread_is_in_malloc(const struct target *target, const struct stopped_thread *thread,
+			 const struct code_map *map);
+
 /* Whether the thread executes the recorder's code, or that of pieces. */
 bool thread_is_in_recorder(const struct target *target, const struct stopped_thread *thread,
 			   const struct code_map *map);
-
-/* Whether the thread is in libc's malloc: its heap may be in the midst of a change. */
-bool thread_is_in_malloc(const struct target *target, const struct stopped_thread *thread,
-			 const struct code_map *map);
 
 /* Whether the thread executes the loader's code. */
 bool thread_is_in_loader(const struct target *target, const struct stopped_thread *thread,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * census PID...: takes the heap census of a process as msrec does, without attaching, and prints a line "ADDRESS BYTES" for each
- * block, and one with all figures: "blocks bytes unknown_bytes unknown_mapped while_running stood_us read_us heap_bytes".
+ * block, "arena SYSTEM IN_USE SOUND" for each arena, and one with all figures: "blocks bytes unknown_bytes unknown_mapped
+ * while_running stood_us read_us heap_bytes mapped_blocks".
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,8 +24,11 @@ static uint64_t now_us(void)
 	return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
 }
 
-static void print(const struct census_result *r)
+/* Returns how many blocks have a mapping of their own. */
+static uint32_t print(const struct census_result *r)
 {
+	uint32_t mapped = 0;
+
 	for (size_t i = 0; i < r->n_blocks; i++) {
 		if (r->blocks[i].bytes)
 			printf("%" PRIx64 " %" PRIu64 "\n", r->blocks[i].address, r->blocks[i].bytes);
@@ -35,7 +39,12 @@ static void print(const struct census_result *r)
 		if (m->there)
 			printf("%" PRIx64 " %" PRIu64 "\n", m->address + sizeof(m->chunk),
 			       mapped_chunk_usable(m));
+		mapped += m->there;
 	}
+	for (uint32_t i = 0; i < r->n_arenas; i++)
+		printf("arena %" PRIu64 " %" PRIu64 " %d\n", r->arenas[i].state.system_mem,
+		       r->arenas[i].in_use, r->arenas[i].sound);
+	return mapped;
 }
 
 static int count(struct target *target)
@@ -44,6 +53,7 @@ static int count(struct target *target)
 	struct stopped_threads threads;
 	struct census_result result;
 	struct census *census;
+	uint32_t mapped;
 	uint64_t start;
 	char *problem;
 
@@ -72,10 +82,11 @@ static int count(struct target *target)
 		return 1;
 	}
 	start = now_us() - start;
-	print(&result);
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+	mapped = print(&result);
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %" PRIu64 " %" PRIu64
+	       " %" PRIu32 "\n",
 	       result.live, result.live_bytes, result.unknown_bytes, result.unknown_mapped,
-	       result.while_running, threads.stood_ns / 1000, start, result.heap_bytes);
+	       result.while_running, threads.stood_ns / 1000, start, result.heap_bytes, mapped);
 	census_destroy(census);
 	threads_finish(&threads);
 	return 0;
