@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "array.h"
+#include "free_lists.h"
 
-#define STOP_NS 4500000u                /* while which the process stands still, at most */
+#define STOP_NS 4500000u  /* while which the process stands still, at most */
+#define LISTS_NS 1000000u /* for lists of free blocks, which takes much less unless a fastbin is long */
 #define COPY_ALWAYS (UINT64_C(1) << 18) /* that takes less than a tenth of a millisecond */
 #define COPY_MOST (UINT64_C(64) << 20)
 #define TRIAL_BYTES (UINT64_C(4) << 20) /* copied to see how fast that is */
@@ -19,6 +20,7 @@
 #define LOOKS_MOST 8192u  /* at mapped chunks, while the process stands still */
 #define TLS_NEAR 32u      /* words around errno: libc's other variables of a thread */
 #define TLS_WORDS (2 * TLS_NEAR)
+#define VOTES 8u /* threads that say which variable it is */
 
 /* Variables of a thread. */
 struct census_thread {
@@ -30,6 +32,7 @@ struct census {
 	struct target *target;
 	struct heap_memory memory;
 	struct heap_walk walk;
+	struct free_lists free_lists;
 	struct mapped_chunks mapped;
 	struct glibc_mapped counted; /* by malloc */
 	struct census_arena *arenas;
@@ -44,14 +47,6 @@ struct census {
 	bool taken;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 struct census *census_create(const struct glibc_heap *heap, struct target *target)
 {
 	struct census *c = calloc(1, sizeof(*c));
@@ -63,6 +58,8 @@ struct census *census_create(const struct glibc_heap *heap, struct target *targe
 	c->memory.target = target;
 	c->walk.heap = &c->heap;
 	c->walk.memory = &c->memory;
+	c->free_lists.heap = &c->heap;
+	c->free_lists.memory = &c->memory;
 	return c;
 }
 
@@ -72,6 +69,7 @@ void census_destroy(struct census *c)
 		return;
 	heap_memory_finish(&c->memory);
 	heap_walk_finish(&c->walk);
+	free_lists_finish(&c->free_lists);
 	mapped_chunks_finish(&c->mapped);
 	free(c->arenas);
 	free(c->regions);
@@ -222,11 +220,11 @@ static void time_copies(struct census *c)
 			last->end -= over;
 	}
 	bytes = heap_memory_bytes(&c->memory);
-	start = now_ns();
+	start = heap_memory_now();
 	if (!heap_memory_copy(&c->memory))
 		return;
 	c->copied = bytes;
-	c->copied_ns = now_ns() - start + 1;
+	c->copied_ns = heap_memory_now() - start + 1;
 }
 
 static bool in_heap(const void *context, uint64_t address, uint64_t *end)
@@ -268,10 +266,63 @@ static void note_thread(struct census *c, uint64_t pointer)
 		c->n_threads--;
 }
 
+static bool in_region(const struct census *c, uint64_t address)
+{
+	uint32_t low = 0, high = c->n_regions;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (c->regions[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < c->n_regions && c->regions[low].start < address;
+}
+
+static bool may_be_cache(const struct census *c, uint64_t address)
+{
+	return in_region(c, address) && free_lists_may_be_cache(&c->free_lists, address);
+}
+
+/* One variable of libc's leads each thread to its cache: the one that leads the most threads to what may be one. */
+static unsigned find_cache_variable(const struct census *c)
+{
+	unsigned best = TLS_WORDS;
+	uint32_t most = 0;
+
+	for (unsigned k = 0; k < TLS_WORDS; k++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < c->n_threads && i < VOTES; i++)
+			n += may_be_cache(c, c->threads[i].words[k]);
+		if (n > most) {
+			most = n;
+			best = k;
+		}
+	}
+	return best;
+}
+
+static void list_free(struct census *c, uint64_t until_ns)
+{
+	const unsigned variable = find_cache_variable(c);
+
+	free_lists_clear(&c->free_lists);
+	for (uint32_t i = 0; i < c->n_threads && variable < TLS_WORDS; i++) {
+		if (may_be_cache(c, c->threads[i].words[variable]))
+			free_lists_add_cache(&c->free_lists, c->threads[i].words[variable]);
+	}
+	for (uint32_t i = 0; i < c->n_arenas; i++)
+		free_lists_add_fastbins(&c->free_lists, &c->arenas[i].state);
+	free_lists_read(&c->free_lists, until_ns);
+}
+
 /* Whether all parts can be copied in the time that there is. */
 static bool has_time(const struct census *c, const struct stopped_threads *threads)
 {
-	const uint64_t bytes = heap_memory_bytes(&c->memory), stood = now_ns() - threads->since_ns;
+	const uint64_t bytes = heap_memory_bytes(&c->memory), stood = heap_memory_now() - threads->since_ns;
 	const uint64_t left = stood < STOP_NS ? STOP_NS - stood : 0;
 
 	if (bytes > c->copy_most)
@@ -288,8 +339,10 @@ void census_take(struct census *c, const struct stopped_threads *threads)
 		if (threads->items[i].stop == THREAD_STOPPED)
 			note_thread(c, threads->items[i].regs.fs_base);
 	}
-	if (!has_time(c, threads) || !heap_memory_copy(&c->memory))
+	if (!has_time(c, threads) || !heap_memory_copy(&c->memory)) {
 		heap_memory_forget_parts(&c->memory);
+		list_free(c, heap_memory_now() + LISTS_NS);
+	}
 	if (c->mapped.n <= LOOKS_MOST)
 		mapped_chunks_look(&c->mapped, c->target);
 	c->taken = true;
@@ -297,16 +350,23 @@ void census_take(struct census *c, const struct stopped_threads *threads)
 
 /* ---- afterwards ---- */
 
+static bool walk_live(struct census *c, struct heap_region *r)
+{
+	bool done = false;
+
+	c->memory.live = true;
+	for (unsigned i = 0; i < READ_ATTEMPTS && !done && !c->memory.late && !c->walk.no_memory; i++) {
+		c->memory.window_end = 0;
+		done = heap_walk_region(&c->walk, r);
+	}
+	c->memory.live = false;
+	return done;
+}
+
+/* Where a thread was in malloc the copy may be of the midst of a change, and is read again. */
 static bool walk_region(struct census *c, struct heap_region *r)
 {
-	const unsigned attempts = c->memory.n_parts ? 1 : READ_ATTEMPTS;
-
-	for (unsigned i = 0; i < attempts && !c->memory.late && !c->walk.no_memory; i++) {
-		if (heap_walk_region(&c->walk, r))
-			return true;
-		c->memory.window_end = 0;
-	}
-	return false;
+	return (c->memory.n_parts && heap_walk_region(&c->walk, r)) || walk_live(c, r);
 }
 
 static void walk_regions(struct census *c, struct census_result *result)
@@ -330,6 +390,17 @@ static void walk_regions(struct census *c, struct census_result *result)
 	result->unknown_bytes += c->lost_bytes;
 }
 
+/* Blocks in fastbins are free for malloc, those in caches are in use. */
+static void free_listed(struct census *c, bool cached)
+{
+	const struct free_lists *const l = &c->free_lists;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		if (l->blocks[i].cached == cached)
+			heap_walk_free(&c->walk, l->blocks[i].address, l->blocks[i].chunk_bytes);
+	}
+}
+
 static void sum_chunks(struct census *c)
 {
 	for (uint32_t i = 0; i < c->n_regions; i++) {
@@ -338,33 +409,6 @@ static void sum_chunks(struct census *c)
 		for (size_t k = 0; k < r->n_blocks; k++)
 			c->arenas[r->arena].in_use +=
 				heap_walk_chunk_bytes(&c->walk.blocks[r->first_block + k]);
-	}
-}
-
-/* One variable of libc's leads each thread to its cache: the one that leads the most threads to what may be one. */
-static void empty_caches(struct census *c)
-{
-	unsigned best = TLS_WORDS;
-	uint32_t most = 0;
-
-	for (unsigned k = 0; k < TLS_WORDS; k++) {
-		uint32_t n = 0;
-
-		for (uint32_t i = 0; i < c->n_threads; i++) {
-			const struct heap_block *b = heap_walk_find(&c->walk, c->threads[i].words[k]);
-
-			n += b && heap_walk_may_be_cache(b);
-		}
-		if (n > most) {
-			most = n;
-			best = k;
-		}
-	}
-	for (uint32_t i = 0; i < c->n_threads && most; i++) {
-		struct heap_block *b = heap_walk_find(&c->walk, c->threads[i].words[best]);
-
-		if (b && heap_walk_may_be_cache(b))
-			heap_walk_cache(&c->walk, b);
 	}
 }
 
@@ -387,12 +431,15 @@ bool census_read(struct census *c, struct census_result *result)
 	*result = (struct census_result){ .while_running = !c->memory.n_parts && c->n_regions };
 	if (!c->taken)
 		return false;
-	c->memory.until_ns = now_ns() + READ_NS;
+	c->memory.until_ns = heap_memory_now() + READ_NS;
+	if (c->memory.n_parts)
+		list_free(c, 0);
+	else
+		free_lists_read(&c->free_lists, c->memory.until_ns);
 	walk_regions(c, result);
-	for (uint32_t i = 0; i < c->n_arenas; i++)
-		heap_walk_fastbins(&c->walk, &c->arenas[i].state);
+	free_listed(c, false);
 	sum_chunks(c);
-	empty_caches(c);
+	free_listed(c, true);
 	if (c->mapped.n > LOOKS_MOST)
 		mapped_chunks_look(&c->mapped, c->target);
 	count(c, result);

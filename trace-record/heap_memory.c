@@ -123,13 +123,17 @@ static bool read_copy(const struct heap_memory *m, uint64_t address, void *to, s
 	return true;
 }
 
-static bool is_late(struct heap_memory *m)
+uint64_t heap_memory_now(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	m->late |= m->until_ns &&
-		   (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec > m->until_ns;
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static bool is_late(struct heap_memory *m)
+{
+	m->late |= m->until_ns && heap_memory_now() > m->until_ns;
 	return m->late;
 }
 
@@ -157,7 +161,7 @@ static bool is_in_window(const struct heap_memory *m, uint64_t address, size_t b
 
 bool heap_memory_walk(struct heap_memory *m, uint64_t address, void *to, size_t bytes)
 {
-	if (m->n_parts)
+	if (m->n_parts && !m->live)
 		return read_copy(m, address, to, bytes);
 	if (!is_in_window(m, address, bytes) &&
 	    (!move_window(m, address) || !is_in_window(m, address, bytes)))
@@ -169,4 +173,22 @@ bool heap_memory_walk(struct heap_memory *m, uint64_t address, void *to, size_t 
 bool heap_memory_read(struct heap_memory *m, uint64_t address, void *to, size_t bytes)
 {
 	return m->n_parts ? read_copy(m, address, to, bytes) : target_read(m->target, address, to, bytes);
+}
+
+uint32_t heap_memory_read_words(struct heap_memory *m, const uint64_t *addresses, uint64_t *words, uint32_t n)
+{
+	struct iovec local = { words, n * sizeof(*words) }, remote[HEAP_MEMORY_WORDS];
+	uint32_t there = 0;
+	ssize_t got;
+
+	assert(n <= HEAP_MEMORY_WORDS);
+	if (m->n_parts) {
+		while (there < n && read_copy(m, addresses[there], &words[there], sizeof(*words)))
+			there++;
+		return there;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		remote[i] = (struct iovec){ (void *)addresses[i], sizeof(*words) }; // NOLINT
+	got = n ? process_vm_readv(m->target->pid, &local, 1, remote, n, 0) : 0;
+	return got > 0 ? (uint32_t)((size_t)got / sizeof(*words)) : 0;
 }

@@ -28,6 +28,7 @@ struct heap_memory {
 	uint64_t window_start, window_end;
 	uint64_t until_ns; /* CLOCK_MONOTONIC: the process is read no longer; 0: no limit */
 	bool late;         /* that was reached */
+	bool live;         /* heap_memory_walk() reads the process, whatever parts there are */
 };
 
 void heap_memory_finish(struct heap_memory *memory);
@@ -51,5 +52,13 @@ bool heap_memory_walk(struct heap_memory *memory, uint64_t address, void *to, si
 
 /* The same for addresses in no order. */
 bool heap_memory_read(struct heap_memory *memory, uint64_t address, void *to, size_t bytes);
+
+/* Words at addresses in no order, at most HEAP_MEMORY_WORDS. Returns how many there are, up to the first that is not there. */
+#define HEAP_MEMORY_WORDS 512u
+uint32_t heap_memory_read_words(struct heap_memory *memory, const uint64_t *addresses, uint64_t *words,
+				uint32_t n);
+
+/* CLOCK_MONOTONIC in ns. */
+uint64_t heap_memory_now(void);
 
 #endif

@@ -45,6 +45,11 @@ static bool add_block(struct heap_walk *w, uint64_t address, uint64_t bytes)
 	return true;
 }
 
+static bool is_copy(const struct heap_walk *w)
+{
+	return w->memory->n_parts && !w->memory->live;
+}
+
 /* Chunks of 16 bytes are fences, at the end of a heap that another one follows. */
 static bool is_fence(const struct heap_region *r, uint64_t size)
 {
@@ -58,7 +63,7 @@ static bool is_chunk(const struct heap_walk *w, const struct heap_region *r, uin
 
 	if (size % GLIBC_ALIGNMENT || (size < GLIBC_CHUNK_LEAST && !is_fence(r, size)))
 		return false;
-	return w->memory->n_parts ? size <= end - at : size <= CHUNK_MOST;
+	return is_copy(w) ? size <= end - at : size <= CHUNK_MOST;
 }
 
 /* The chunk is in use if the next one says so. Blocks of other arenas say that they are; a free chunk's size stands twice. */
@@ -87,7 +92,7 @@ static bool walk(struct heap_walk *w, const struct heap_region *r)
 		const uint64_t size = size_of(&chunk);
 
 		if (r->top && at >= r->top)
-			return at == r->top || !w->memory->n_parts;
+			return at == r->top || !is_copy(w);
 		if (!r->top && size == 0)
 			return at == r->end - BLOCK_IN_CHUNK;
 		if (!is_chunk(w, r, at, size) ||
@@ -117,7 +122,7 @@ void heap_walk_drop(struct heap_walk *w, const struct heap_region *r)
 		w->blocks[r->first_block + i].bytes = 0;
 }
 
-/* ---- lists of free blocks ---- */
+/* ---- blocks ---- */
 
 struct heap_block *heap_walk_find(const struct heap_walk *w, uint64_t address)
 {
@@ -134,50 +139,10 @@ struct heap_block *heap_walk_find(const struct heap_walk *w, uint64_t address)
 	return low < w->n && w->blocks[low].address == address ? &w->blocks[low] : NULL;
 }
 
-/*
- * Frees the blocks of a list of at most `most` blocks, all of one size. Links lead to what is `before` bytes before a block. A
- * block that is in no region, or of another size, or free already, ends the list: so one that leads in a circle ends, too.
- */
-static void free_list(struct heap_walk *w, uint64_t first, uint64_t before, uint64_t chunk_size,
-		      uint64_t most)
+void heap_walk_free(struct heap_walk *w, uint64_t address, uint64_t chunk_bytes)
 {
-	uint64_t link = first;
+	struct heap_block *b = heap_walk_find(w, address);
 
-	for (uint64_t i = 0; i < most && link; i++) {
-		struct heap_block *b = heap_walk_find(w, link + before);
-
-		if (!b || b->bytes != bytes_of(chunk_size))
-			return;
+	if (b && b->bytes == bytes_of(chunk_bytes))
 		b->bytes = 0;
-		if (!heap_memory_read(w->memory, b->address, &link, sizeof(link)))
-			return;
-		link = glibc_link(w->heap, b->address, link);
-	}
-}
-
-void heap_walk_fastbins(struct heap_walk *w, const struct glibc_arena *arena)
-{
-	for (unsigned i = 0; i < GLIBC_FASTBINS; i++)
-		free_list(w, arena->fastbins[i], BLOCK_IN_CHUNK,
-			  GLIBC_CHUNK_LEAST + (uint64_t)i * GLIBC_ALIGNMENT, w->n);
-}
-
-/* A chunk may be larger by 16 bytes, which would be too small for one. */
-bool heap_walk_may_be_cache(const struct heap_block *block)
-{
-	const uint64_t chunk =
-		(sizeof(struct glibc_tcache) + 8 + GLIBC_ALIGNMENT - 1) / GLIBC_ALIGNMENT * GLIBC_ALIGNMENT;
-
-	return block->bytes == bytes_of(chunk) || block->bytes == bytes_of(chunk + GLIBC_ALIGNMENT);
-}
-
-void heap_walk_cache(struct heap_walk *w, struct heap_block *cache)
-{
-	struct glibc_tcache t;
-
-	if (!heap_memory_read(w->memory, cache->address, &t, sizeof(t)))
-		return;
-	cache->bytes = 0;
-	for (unsigned i = 0; i < GLIBC_TCACHE_BINS; i++)
-		free_list(w, t.entries[i], 0, GLIBC_CHUNK_LEAST + (uint64_t)i * GLIBC_ALIGNMENT, t.counts[i]);
 }

@@ -47,13 +47,7 @@ struct heap_block *heap_walk_find(const struct heap_walk *walk, uint64_t address
 /* The bytes of the block's chunk; 0: it is free. */
 uint64_t heap_walk_chunk_bytes(const struct heap_block *block);
 
-/* Frees what is in an arena's fastbins. */
-void heap_walk_fastbins(struct heap_walk *walk, const struct glibc_arena *arena);
-
-/* Whether a block may be a thread's cache (tcache). */
-bool heap_walk_may_be_cache(const struct heap_block *block);
-
-/* Frees such a cache, which is malloc's own, and what is in there. */
-void heap_walk_cache(struct heap_walk *walk, struct heap_block *cache);
+/* A block is free after all, if there is one at the address whose chunk has that size. */
+void heap_walk_free(struct heap_walk *walk, uint64_t address, uint64_t chunk_bytes);
 
 #endif

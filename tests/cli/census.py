@@ -228,8 +228,9 @@ class Tests:
                 said = self.attach.said + self.leave(msrec)
                 stats = self.build.stat(self.path("t.zst"))
                 self.initial(stats, said)
-                assert stats["initial_blocks"] > threads * 1000, stats
-                assert stats["blocks"] <= 2 * threads + 32 and stats["lost"] == stats["implied"] == 0, stats
+                figures = {key: stats[key] for key in ("initial_blocks", "blocks", "lost", "implied", "unknown")}
+                assert stats["initial_blocks"] > threads * 1000, (figures, said)
+                assert stats["blocks"] <= 2 * threads + 32 and stats["lost"] == stats["implied"] == 0, (figures, said)
 
     def test_sample(self):
         """Has none."""
