@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "array.h"
 #include "free_lists.h"
@@ -14,7 +15,7 @@
 #define TRIAL_BYTES (UINT64_C(4) << 20) /* copied to see how fast that is */
 #define ROOM_MORE (UINT64_C(1) << 20)   /* the heap may grow until it is copied */
 #define READ_NS UINT64_C(1500000000)    /* for all that is read as the process runs: its events wait */
-#define READ_ATTEMPTS 3u                /* of a region of a process that runs */
+#define PRIORITY (-15)                  /* of msrec then, as nice(1) has it */
 #define ARENAS_MOST 1024u
 #define HEAPS_MOST 16384u /* of all arenas */
 #define LOOKS_MOST 8192u  /* at mapped chunks, while the process stands still */
@@ -350,23 +351,18 @@ void census_take(struct census *c, const struct stopped_threads *threads)
 
 /* ---- afterwards ---- */
 
-static bool walk_live(struct census *c, struct heap_region *r)
-{
-	bool done = false;
-
-	c->memory.live = true;
-	for (unsigned i = 0; i < READ_ATTEMPTS && !done && !c->memory.late && !c->walk.no_memory; i++) {
-		c->memory.window_end = 0;
-		done = heap_walk_region(&c->walk, r);
-	}
-	c->memory.live = false;
-	return done;
-}
-
-/* Where a thread was in malloc the copy may be of the midst of a change, and is read again. */
+/* Where a thread was in malloc the copy may be of the midst of a change: then the process is read as it runs. */
 static bool walk_region(struct census *c, struct heap_region *r)
 {
-	return (c->memory.n_parts && heap_walk_region(&c->walk, r)) || walk_live(c, r);
+	bool done = c->memory.n_parts && heap_walk_region(&c->walk, r);
+
+	if (done)
+		return true;
+	c->memory.live = true;
+	heap_memory_renew(&c->memory);
+	done = heap_walk_region(&c->walk, r);
+	c->memory.live = false;
+	return done;
 }
 
 static void walk_regions(struct census *c, struct census_result *result)
@@ -377,15 +373,7 @@ static void walk_regions(struct census *c, struct census_result *result)
 		if (!walk_region(c, r))
 			c->arenas[r->arena].sound = false;
 		result->heap_bytes += r->end - r->start;
-	}
-	for (uint32_t i = 0; i < c->n_regions; i++) {
-		const struct heap_region *r = &c->regions[i];
-
-		/* In a process that runs each heap counts for itself. */
-		if (c->arenas[r->arena].sound || (!c->memory.n_parts && r->n_blocks))
-			continue;
-		heap_walk_drop(&c->walk, r);
-		result->unknown_bytes += r->end - r->start;
+		result->unknown_bytes += r->end - r->reached;
 	}
 	result->unknown_bytes += c->lost_bytes;
 }
@@ -399,6 +387,17 @@ static void free_listed(struct census *c, bool cached)
 		if (l->blocks[i].cached == cached)
 			heap_walk_free(&c->walk, l->blocks[i].address, l->blocks[i].chunk_bytes);
 	}
+}
+
+/*
+ * In a process that runs malloc moves free chunks to caches, where they look as if they were in use. What is there in the end is
+ * free, whether it was so at first or not.
+ */
+static void free_moved(struct census *c)
+{
+	list_free(c, c->memory.until_ns);
+	free_listed(c, false);
+	free_listed(c, true);
 }
 
 static void sum_chunks(struct census *c)
@@ -426,20 +425,28 @@ static void count(struct census *c, struct census_result *result)
 	result->unknown_mapped = c->counted.blocks > found.blocks ? c->counted.blocks - found.blocks : 0;
 }
 
+/* The process's events wait meanwhile: so this takes, where it may, more of a busy machine than others do. */
 bool census_read(struct census *c, struct census_result *result)
 {
+	int priority;
+
 	*result = (struct census_result){ .while_running = !c->memory.n_parts && c->n_regions };
 	if (!c->taken)
 		return false;
+	priority = getpriority(PRIO_PROCESS, 0);
 	c->memory.until_ns = heap_memory_now() + READ_NS;
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	if (c->memory.n_parts)
 		list_free(c, 0);
 	else
 		free_lists_read(&c->free_lists, c->memory.until_ns);
 	walk_regions(c, result);
+	setpriority(PRIO_PROCESS, 0, priority);
 	free_listed(c, false);
 	sum_chunks(c);
 	free_listed(c, true);
+	if (!c->memory.n_parts)
+		free_moved(c);
 	if (c->mapped.n > LOOKS_MOST)
 		mapped_chunks_look(&c->mapped, c->target);
 	count(c, result);

@@ -10,7 +10,8 @@
 
 #include "array.h"
 
-#define WINDOW_BYTES (UINT64_C(1) << 20)
+#define WINDOW_LEAST (UINT64_C(1) << 14)
+#define WINDOW_MOST (UINT64_C(4) << 20)
 #define SPANS 512u /* of a call of process_vm_readv() */
 
 void heap_memory_finish(struct heap_memory *m)
@@ -142,12 +143,15 @@ static bool move_window(struct heap_memory *m, uint64_t address)
 	struct iovec local, remote;
 	ssize_t got;
 
-	if (!m->window && !(m->window = malloc(WINDOW_BYTES)))
+	if (!m->window && !(m->window = malloc(WINDOW_MOST)))
 		return false;
 	if (is_late(m))
 		return false;
-	local = (struct iovec){ m->window, WINDOW_BYTES };
-	remote = (struct iovec){ (void *)address, WINDOW_BYTES }; // NOLINT(performance-no-int-to-ptr)
+	m->window_bytes = m->window_bytes ? m->window_bytes * 2 : WINDOW_LEAST;
+	if (m->window_bytes > WINDOW_MOST)
+		m->window_bytes = WINDOW_MOST;
+	local = (struct iovec){ m->window, m->window_bytes };
+	remote = (struct iovec){ (void *)address, m->window_bytes }; // NOLINT(performance-no-int-to-ptr)
 	got = process_vm_readv(m->target->pid, &local, 1, &remote, 1, 0);
 	m->window_start = address;
 	m->window_end = address + (got > 0 ? (uint64_t)got : 0);
@@ -191,4 +195,9 @@ uint32_t heap_memory_read_words(struct heap_memory *m, const uint64_t *addresses
 		remote[i] = (struct iovec){ (void *)addresses[i], sizeof(*words) }; // NOLINT
 	got = n ? process_vm_readv(m->target->pid, &local, 1, remote, n, 0) : 0;
 	return got > 0 ? (uint32_t)((size_t)got / sizeof(*words)) : 0;
+}
+
+void heap_memory_renew(struct heap_memory *m)
+{
+	m->window_end = m->window_bytes = 0;
 }

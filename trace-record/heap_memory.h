@@ -26,9 +26,10 @@ struct heap_memory {
 	uint32_t n_parts, room;
 	uint8_t *window; /* what is at [window_start, window_end) */
 	uint64_t window_start, window_end;
-	uint64_t until_ns; /* CLOCK_MONOTONIC: the process is read no longer; 0: no limit */
-	bool late;         /* that was reached */
-	bool live;         /* heap_memory_walk() reads the process, whatever parts there are */
+	uint64_t window_bytes; /* that are read at a time: more and more, as long as the walk goes well */
+	uint64_t until_ns;     /* CLOCK_MONOTONIC: the process is read no longer; 0: no limit */
+	bool late;             /* that was reached */
+	bool live;             /* heap_memory_walk() reads the process, whatever parts there are */
 };
 
 void heap_memory_finish(struct heap_memory *memory);
@@ -52,6 +53,9 @@ bool heap_memory_walk(struct heap_memory *memory, uint64_t address, void *to, si
 
 /* The same for addresses in no order. */
 bool heap_memory_read(struct heap_memory *memory, uint64_t address, void *to, size_t bytes);
+
+/* What heap_memory_walk() has read of the process is out of date. */
+void heap_memory_renew(struct heap_memory *memory);
 
 /* Words at addresses in no order, at most HEAP_MEMORY_WORDS. Returns how many there are, up to the first that is not there. */
 #define HEAP_MEMORY_WORDS 512u

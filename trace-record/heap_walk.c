@@ -5,7 +5,11 @@
 
 #include "array.h"
 
-#define BLOCK_IN_CHUNK 16u /* sizeof(struct glibc_chunk) */
+#define BLOCK_IN_CHUNK 16u  /* sizeof(struct glibc_chunk) */
+#define TRAIL 256u          /* chunks that a walk can go back: 2^0 ... */
+#define BACK_BITS 9u        /* ... to 2^8, and again */
+#define ATTEMPTS_MOST 500u  /* of a walk that does not come further */
+#define RESUMED_BYTES 4096u /* behind which a walk that has gone back is a new one */
 #define CHUNK_MOST (UINT64_C(1) << 46)
 
 _Static_assert(sizeof(struct glibc_chunk) == BLOCK_IN_CHUNK, "as libc has it");
@@ -81,45 +85,118 @@ static bool take_chunk(struct heap_walk *w, const struct heap_region *r, uint64_
 	return add_block(w, at + BLOCK_IN_CHUNK, bytes_of(size));
 }
 
-static bool walk(struct heap_walk *w, const struct heap_region *r)
+enum step { STEP_ON, STEP_END, STEP_BROKEN };
+
+/* Where a walk is. */
+struct place {
+	uint64_t at;
+	struct glibc_chunk chunk; /* there */
+};
+
+static enum step step(struct heap_walk *w, const struct heap_region *r, struct place *p)
 {
-	struct glibc_chunk chunk, next;
-	uint64_t at = r->start;
+	const uint64_t size = size_of(&p->chunk);
+	struct glibc_chunk next;
 
-	if (!heap_memory_walk(w->memory, at, &chunk, sizeof(chunk)))
+	if (r->top && p->at >= r->top)
+		return p->at == r->top || !is_copy(w) ? STEP_END : STEP_BROKEN;
+	if (!r->top && size == 0)
+		return p->at == r->end - BLOCK_IN_CHUNK ? STEP_END : STEP_BROKEN;
+	if (!is_chunk(w, r, p->at, size) || !heap_memory_walk(w->memory, p->at + size, &next, sizeof(next)) ||
+	    !take_chunk(w, r, p->at, &p->chunk, &next))
+		return STEP_BROKEN;
+	*p = (struct place){ p->at + size, next };
+	return STEP_ON;
+}
+
+static bool begin(struct heap_walk *w, struct place *p, uint64_t at)
+{
+	p->at = at;
+	return heap_memory_walk(w->memory, at, &p->chunk, sizeof(p->chunk));
+}
+
+static bool walk_copy(struct heap_walk *w, const struct heap_region *r)
+{
+	enum step result = STEP_ON;
+	struct place p;
+
+	if (!begin(w, &p, r->start))
 		return false;
-	for (;;) {
-		const uint64_t size = size_of(&chunk);
+	while (result == STEP_ON)
+		result = step(w, r, &p);
+	return result == STEP_END;
+}
 
-		if (r->top && at >= r->top)
-			return at == r->top || !is_copy(w);
-		if (!r->top && size == 0)
-			return at == r->end - BLOCK_IN_CHUNK;
-		if (!is_chunk(w, r, at, size) ||
-		    !heap_memory_walk(w->memory, at + size, &next, sizeof(next)) ||
-		    !take_chunk(w, r, at, &chunk, &next))
+/* The last chunks of a walk. */
+struct trail {
+	uint64_t chunks[TRAIL];
+	uint64_t n;
+};
+
+/* Forgets the blocks from a chunk on, of which some may never have been there. */
+static void forget_from(struct heap_walk *w, const struct heap_region *r, uint64_t chunk)
+{
+	while (w->n > r->first_block && w->blocks[w->n - 1].address > chunk)
+		w->n--;
+}
+
+/* Goes so many chunks back, as far as is known. Returns where that is. */
+static uint64_t go_back(struct trail *t, uint64_t chunks, uint64_t start)
+{
+	const uint64_t most = t->n < TRAIL ? t->n : TRAIL;
+
+	if (chunks > most)
+		chunks = most;
+	t->n -= chunks;
+	return chunks ? t->chunks[t->n % TRAIL] : start;
+}
+
+/*
+ * In a process that runs a chunk may go between two looks, and another begin elsewhere. Then the walk goes on at a chunk before
+ * that one, or further before, in what the memory is by then. What lies behind a chunk that has gone is mostly
+ * still what it was, so the walk comes back to chunks that there are.
+ */
+static bool walk_live(struct heap_walk *w, struct heap_region *r)
+{
+	struct trail trail = { .n = 0 };
+	unsigned attempt = 0;
+	enum step result = STEP_ON;
+	struct place p;
+
+	if (!begin(w, &p, r->start))
+		return false;
+	while (result != STEP_END) {
+		trail.chunks[trail.n++ % TRAIL] = p.at;
+		result = step(w, r, &p);
+		if (result == STEP_ON && p.at > r->reached + RESUMED_BYTES) {
+			r->reached = p.at;
+			attempt = 0;
+		}
+		if (result != STEP_BROKEN)
+			continue;
+		if (attempt == ATTEMPTS_MOST || w->no_memory || w->memory->late)
 			return false;
-		at += size;
-		chunk = next;
+		heap_memory_renew(w->memory);
+		if (!begin(w, &p, go_back(&trail, UINT64_C(1) << attempt++ % BACK_BITS, r->start)))
+			return false;
+		forget_from(w, r, p.at);
 	}
+	return true;
 }
 
 bool heap_walk_region(struct heap_walk *w, struct heap_region *r)
 {
-	r->first_block = w->n;
-	r->n_blocks = 0;
-	if (!walk(w, r)) {
-		w->n = r->first_block;
-		return false;
-	}
-	r->n_blocks = w->n - r->first_block;
-	return true;
-}
+	bool done;
 
-void heap_walk_drop(struct heap_walk *w, const struct heap_region *r)
-{
-	for (size_t i = 0; i < r->n_blocks; i++)
-		w->blocks[r->first_block + i].bytes = 0;
+	r->first_block = w->n;
+	r->reached = r->start;
+	done = is_copy(w) ? walk_copy(w, r) : walk_live(w, r);
+	if (done)
+		r->reached = r->end;
+	else if (is_copy(w))
+		w->n = r->first_block;
+	r->n_blocks = w->n - r->first_block;
+	return done;
 }
 
 /* ---- blocks ---- */

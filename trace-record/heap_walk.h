@@ -22,6 +22,7 @@ struct heap_region {
 	uint32_t arena;
 	bool main; /* of the main arena */
 	size_t first_block, n_blocks;
+	uint64_t reached; /* how far the walk came */
 };
 
 /* Zero-initialise, and set the first two. */
@@ -35,11 +36,11 @@ struct heap_walk {
 
 void heap_walk_finish(struct heap_walk *walk);
 
-/* Adds the chunks in use. False: the region is not whole, and adds nothing. */
+/*
+ * Adds the chunks in use. False: the walk did not come to the region's end. Of a copy nothing is added then, of a process that
+ * runs what came before.
+ */
 bool heap_walk_region(struct heap_walk *walk, struct heap_region *region);
-
-/* The blocks of a region are not known after all. */
-void heap_walk_drop(struct heap_walk *walk, const struct heap_region *region);
 
 /* The block at an address; NULL: none. */
 struct heap_block *heap_walk_find(const struct heap_walk *walk, uint64_t address);
