@@ -17,9 +17,10 @@
 #define READ_NS UINT64_C(1500000000)    /* for all that is read as the process runs: its events wait */
 #define PRIORITY (-15)                  /* of msrec then, as nice(1) has it */
 #define ARENAS_MOST 1024u
-#define HEAPS_MOST 16384u /* of all arenas */
-#define LOOKS_MOST 8192u  /* at mapped chunks, while the process stands still */
-#define TLS_NEAR 32u      /* words around errno: libc's other variables of a thread */
+#define HEAPS_MOST 16384u    /* of all arenas */
+#define FREE_MOST (1u << 24) /* blocks in lists */
+#define LOOKS_MOST 8192u     /* at mapped chunks, while the process stands still */
+#define TLS_NEAR 32u         /* words around errno: libc's other variables of a thread */
 #define TLS_WORDS (2 * TLS_NEAR)
 #define VOTES 8u /* threads that say which variable it is */
 
@@ -309,8 +310,13 @@ static unsigned find_cache_variable(const struct census *c)
 static void list_free(struct census *c, uint64_t until_ns)
 {
 	const unsigned variable = find_cache_variable(c);
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < c->n_regions; i++)
+		most += (c->regions[i].end - c->regions[i].start) / GLIBC_CHUNK_LEAST;
 
 	free_lists_clear(&c->free_lists);
+	c->free_lists.most = most < FREE_MOST ? (uint32_t)most : FREE_MOST;
 	for (uint32_t i = 0; i < c->n_threads && variable < TLS_WORDS; i++) {
 		if (may_be_cache(c, c->threads[i].words[variable]))
 			free_lists_add_cache(&c->free_lists, c->threads[i].words[variable]);
