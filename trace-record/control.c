@@ -126,10 +126,6 @@ static void obey_switch(struct order *o)
 	if (o->session->options.capture.fixed)
 		refuse(o,
 		       "a recording with --check, --pages, --mmap or --engine=valgrind cannot be switched");
-	else if (o->session->attachment)
-		refuse(o, "msrec is attached to it: 'msrec stop' leaves it, and --pid=PID attaches again");
-	else if (tracee_segment(o->recording->tracee)->patched)
-		refuse(o, "a program with an allocator linked into it cannot be switched");
 	else if (!tracee_switch(o->recording->tracee, o->session->family.shm, o->request->op == CONTROL_ON,
 				o->stamp))
 		refuse(o, "too many requests at a time, or no memory");

@@ -296,9 +296,6 @@ int main(void)
         with Program(self.program, "2") as program:
             msrec = self.msrec(program.pid)
             program.do("run 100")
-            done = subprocess.run([self.build.msrec, "off", str(program.pid)], capture_output=True, text=True,
-                                  timeout=TIMEOUT)
-            assert done.returncode == 1 and "msrec is attached to it" in done.stderr, done.stderr
             done = subprocess.run([self.build.msrec, "mark", str(program.pid), "here"], capture_output=True, text=True,
                                   timeout=TIMEOUT)
             assert done.returncode == 0, done.stderr
@@ -311,6 +308,35 @@ int main(void)
             msrec.communicate(timeout=TIMEOUT)
             assert msrec.returncode == 0
             program.end()
+
+    def command(self, *words):
+        done = subprocess.run([self.build.msrec, *map(str, words)], capture_output=True, text=True, timeout=TIMEOUT)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def test_off_and_on(self):
+        """While it is off, what comes is not recorded, and what goes is."""
+        for options in ((), ("--usable", "--free-stacks"), ("--sample=4k",)):
+            with Program(self.program, "4") as program:
+                program.do("run 3000")
+                msrec = self.msrec(program.pid, *options)
+                counts = [0] * 6
+                for state in ("on", "off", "on", "off", "off", "on"):
+                    self.command(state, program.pid)
+                    assert self.command("status", program.pid).split()[1] == state
+                    program.do("account")
+                    program.do("run 500")
+                    account = [int(word) for word in program.do("account").split()]
+                    counts = [n + more * (state == "on") for n, more in zip(counts, account)]
+                self.leave(msrec)
+                stats = self.build.stat(self.path("t.zst"))
+                assert stats["lost"] == stats["unknown"] == stats["implied"] == 0, stats
+                if "--sample=4k" not in options:
+                    assert stats["malloc"] == counts[0] + counts[4] and stats["calloc"] == counts[1], (stats, counts)
+                    assert stats["realloc_moved"] + stats["realloc_in_place"] == counts[2], (stats, counts)
+                    assert stats["memalign"] + stats["aligned_alloc"] == counts[3], (stats, counts)
+                    assert stats["free"] + stats["realloc_free"] > counts[5] and stats["realloc_free"], (stats, counts)
+                program.end()
 
     def test_msrec_killed(self):
         """At any time; the next one takes over."""

@@ -18,7 +18,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
-from harness import by_process, compiler, plain_environment, run_in_folders    # noqa: E402
+from harness import by_process, compiler, plain_environment, run_in_folders, until    # noqa: E402
 
 TIMEOUT = 120
 
@@ -251,14 +251,17 @@ class Tests:
     # ---- switching ----
 
     def test_switched(self):
-        """Patched functions are recorded from the start to the end."""
+        """Patched functions ask whether recording is on, but not before they are patched."""
         waiting = small_allocator() + r"""
 #include <unistd.h>
 int main(void)
 {
 	char byte;
-	while (read(0, &byte, 1) == 1)
+	while (read(0, &byte, 1) == 1) {
 		free(malloc(100));
+		if (write(1, &byte, 1) != 1)
+			return 1;
+	}
 	return 0;
 }
 """
@@ -267,19 +270,23 @@ int main(void)
         assert "has an allocator linked into it, and cannot start dormant" in self.err, self.err
         assert not self.traces()
         with subprocess.Popen([self.build.msrec, "-o", self.path("t.%p"), program], stdin=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, env=plain_environment(), cwd=self.folder) as process:
-            process.stdin.write(b"x")
-            process.stdin.flush()
-            said = ""
-            while "linked into it cannot be switched" not in said:
-                done = subprocess.run([self.build.msrec, "off", str(process.pid)], capture_output=True, text=True,
-                                      timeout=TIMEOUT, env=plain_environment())
-                said = done.stderr
-                assert done.returncode == 1 and ("is not recorded" in said or "cannot be switched" in said), said
-            process.stdin.write(b"xx")
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=plain_environment(),
+                              cwd=self.folder) as process:
+            assert until(lambda: self.switch("on", process.pid))
+            for state in ("on", "off", "on"):
+                self.switch(state, process.pid)
+                process.stdin.write(b"xx")
+                process.stdin.flush()
+                assert process.stdout.read(2) == b"xx"
             process.stdin.close()
         stats = self.build.stat(self.traces()[0])
-        assert process.returncode == 0 and stats["malloc"] == stats["free"] == 3, stats
+        assert process.returncode == 0 and stats["malloc"] == stats["free"] == 4, stats
+
+    def switch(self, state, pid):
+        done = subprocess.run([self.build.msrec, state, str(pid)], capture_output=True, text=True, timeout=TIMEOUT,
+                              env=plain_environment())
+        assert done.returncode == 0 or "is not recorded" in done.stderr, done.stderr
+        return done.returncode == 0
 
     # ---- allocators ----
 

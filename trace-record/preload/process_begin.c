@@ -182,8 +182,6 @@ static bool open_process(struct process *p, uint32_t parent)
 		atomic_store(&segment->command_bytes,
 			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
 	segment->patched = entries_patch(p->family);
-	if (segment->patched)
-		atomic_store(&segment->phase, SHM_ON); /* patched functions do not ask for it */
 	atomic_store(&p->family->states[p->segment_number], SHM_SEGMENT_LIVE);
 	atomic_store(&process_phase, &segment->phase);
 	doorbell_ring(p->family);

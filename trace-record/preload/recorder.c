@@ -297,7 +297,8 @@ void recorder_null_free(void)
 
 bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 {
-	struct thread *t = phase_is_quiet() ? NULL : innermost_or_lose();
+	const bool unseen = phase_is_dormant() || (!call->old && phase_is_quiet());
+	struct thread *t = unseen ? NULL : innermost_or_lose();
 
 	if (!t || t->inside != OUTSIDE)
 		return false;
@@ -409,6 +410,15 @@ static bool settle_sampled_realloc(const struct call *call)
 	return false;
 }
 
+/* While recording is off: the block goes, if it does, and what comes is not recorded. */
+static void take_only(struct call *call)
+{
+	if (!call->result)
+		return;
+	call->op = MST_OP_REALLOC_FREE;
+	call->result = NULL;
+}
+
 static void emit_linked(struct thread *t, const struct call *call, size_t usable,
 			const struct unwind_regs *regs)
 {
@@ -428,6 +438,7 @@ bool recorder_linked_leave(const void *result, bool invalid, size_t usable)
 {
 	struct thread *const t = innermost_thread();
 	struct call *call;
+	bool quiet;
 
 	if (!t || t->inside != IN_NEW)
 		return false;
@@ -438,10 +449,13 @@ bool recorder_linked_leave(const void *result, bool invalid, size_t usable)
 	call = &t->cxx.call;
 	call->result = result;
 	call->invalid = invalid;
+	quiet = call->old && phase_is_quiet();
 	if (call->op == MST_OP_REALLOC)
 		call->op = realloc_op(call);
+	if (quiet)
+		take_only(call);
 	thread_begin_event(t);
-	if (settle_sampled_realloc(call))
+	if (settle_sampled_realloc(call) && (!quiet || call->op == MST_OP_REALLOC_FREE))
 		emit_linked(t, call, usable, &t->cxx.regs);
 	fork_barrier_pass(t, OUTSIDE);
 	return false;
@@ -457,6 +471,11 @@ void recorder_linked_nested(const struct call *call, size_t usable, const struct
 		return;
 	if (emitted.op == MST_OP_REALLOC)
 		emitted.op = realloc_op(&emitted);
+	/* What is no part of another call is left alone while recording is off. */
+	if (phase_is_quiet() && (!t || t->inside == OUTSIDE))
+		return;
+	if (emitted.old && phase_is_quiet())
+		take_only(&emitted);
 	record_alloc(&emitted, usable, regs);
 }
 
@@ -523,7 +542,7 @@ void recorder_switch(bool on)
 	uint8_t inside;
 	uint64_t count;
 
-	if (!t || the_process.family->fixed || the_process.segment->patched || on != phase_is_quiet())
+	if (!t || the_process.family->fixed || on != phase_is_quiet())
 		return;
 	inside = thread_begin_event(t);
 	count = emit_extras(t, 0);
