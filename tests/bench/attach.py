@@ -4,8 +4,10 @@
 after; how long the processes stand still. Every answer is checked, and every server must live to the end.
 
   attach.py --build DIR [--cycles N] [--seconds S] [SERVER...]
+  attach.py --build DIR --heaps [--cycles N]
 
-One client makes requests one after the other, over one connection. Prints Markdown; times are in milliseconds.
+One client makes requests one after the other, over one connection. With --heaps: programs with heaps of several sizes,
+how long they stand still, and when their blocks are counted. Prints Markdown; times are in milliseconds.
 """
 
 import argparse
@@ -24,7 +26,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
-from harness import Build, Scratch, have, plain_environment, until         # noqa: E402
+from harness import Build, Scratch, compiler, have, plain_environment, until         # noqa: E402
 
 TIMEOUT = 120
 ATTEMPTS = 6
@@ -267,6 +269,41 @@ class Postgres(Server):
         assert got == str(n * (n + 1) // 2), (n, got)
 
 
+HEAP = r"""
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static uint64_t limit;
+static void *churn(void *unused)
+{
+	void *blocks[512] = { 0 };
+	for (unsigned i = 0;; i++) {
+		void **b = &blocks[i * 2654435761u >> 23];
+		free(*b);
+		*b = malloc(16 + i % 400);
+		if (i % 64 == 0)
+			usleep(500);
+	}
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	static const unsigned sizes[] = { 24, 40, 56, 72, 104, 200, 24, 40, 1000, 136 };
+	pthread_t threads[4];
+	limit = argc > 1 ? strtoull(argv[1], NULL, 10) << 20 : 0;
+	for (uint64_t sum = 0, i = 0; sum < limit; sum += sizes[i++ % 10] + 8)
+		memset(malloc(sizes[i % 10]), 1, sizes[i % 10]);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, churn, NULL);
+	puts("ready");
+	fflush(stdout);
+	pause();
+}
+"""
+
 SERVERS = {"redis": Redis, "nginx": Nginx, "postgres": Postgres, "node": Node, "rust": Rust, "jvm": Java}
 
 
@@ -301,7 +338,7 @@ class Load(threading.Thread):
 class Msrec:
     def __init__(self, build, trace):
         self.build, self.trace, self.process = build, trace, None
-        self.stops, self.again = [], 0
+        self.stops, self.again, self.counted = [], 0, []
 
     def come(self, pid):
         for _ in range(ATTEMPTS):
@@ -314,6 +351,7 @@ class Msrec:
                 if not line:
                     break
             else:
+                self.counted += re.findall(r"has ([0-9]+) blocks of ([0-9]+) bytes from before(.*)", said)
                 return
             self.process.wait()
             assert "; try again" in said, said
@@ -329,6 +367,10 @@ class Msrec:
 
 def quantile(values, part):
     return sorted(values)[min(len(values) - 1, int(len(values) * part))] if values else float("nan")
+
+
+def quantiles(values):
+    return f"{quantile(values, 0.5):.1f} / {quantile(values, 0.99):.1f}"
 
 
 def cycle(load, msrec, pid):
@@ -364,7 +406,37 @@ def measure(name, options, build, folder):
              for phase in ("before", "coming, leaving", "recorded", "after")]
     worst = max(max(times) for phase, times in load.times.items() if phase != "before")
     return [name, str(sum(len(times) for times in load.times.values())), f"{statistics.median(calls):,.0f}", *words,
-            f"{worst:.1f}", f"{quantile(msrec.stops, 0.5):.1f} / {quantile(msrec.stops, 0.99):.1f}", str(msrec.again)]
+            f"{int(msrec.counted[-1][0]):,}", f"{worst:.1f}", quantiles(msrec.stops), str(msrec.again)]
+
+
+def measure_heap(megabytes, options, build, folder):
+    """The row of a program with such a heap."""
+    program, msrec = os.path.join(folder, "heap"), Msrec(build, os.path.join(folder, "t.zst"))
+    if not os.path.exists(program):
+        with open(program + ".c", "w", encoding="ascii") as file:
+            file.write(HEAP)
+        subprocess.run([*compiler(), "-O1", "-fno-builtin", "-pthread", program + ".c", "-o", program], check=True)
+    times = []
+    with subprocess.Popen([program, str(megabytes)], stdout=subprocess.PIPE, env=plain_environment()) as process:
+        process.stdout.readline()
+        for _ in range(options.cycles):
+            time.sleep(PAUSE)
+            start = time.perf_counter()
+            msrec.come(process.pid)
+            times.append((time.perf_counter() - start) * 1000)
+            msrec.leave()
+        process.kill()
+    still = sum(not how for _, _, how in msrec.counted)
+    return [f"{megabytes} MB", f"{int(msrec.counted[-1][0]):,}",
+            quantiles(msrec.stops), f"{still} of {options.cycles}", quantiles(times), str(msrec.again)]
+
+
+def measure_heaps(options, build):
+    print("| heap | blocks | longest stop | copied in the stop | until it is recorded | attempts again |\n|"
+          + "---|" * 6, flush=True)
+    with Scratch() as folder:
+        for megabytes in (1, 5, 10, 20, 50, 200, 1000):
+            print("| " + " | ".join(measure_heap(megabytes, options, build, folder)) + " |", flush=True)
 
 
 def main():
@@ -372,11 +444,15 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--cycles", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=3, help="of load before and after")
+    parser.add_argument("--heaps", action="store_true")
     parser.add_argument("servers", nargs="*", metavar="SERVER", help=", ".join(SERVERS))
     options = parser.parse_args()
     build, failed = Build(options.build), False
-    print("| server | requests | calls of malloc recorded | before | coming, leaving | recorded | after | longest "
-          "| longest stop | attempts again |\n|" + "---|" * 10, flush=True)
+    if options.heaps:
+        measure_heaps(options, build)
+        return False
+    print("| server | requests | calls of malloc recorded | before | coming, leaving | recorded | after "
+          "| blocks from before | longest | longest stop | attempts again |\n|" + "---|" * 11, flush=True)
     for name in options.servers or SERVERS:
         if not have(*SERVERS[name].needs):
             print(f"{name}: {' '.join(SERVERS[name].needs)} not installed", file=sys.stderr)

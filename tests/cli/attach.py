@@ -3,7 +3,7 @@
 """msrec --pid: attaches to programs that run, and leaves them. What the traces say is compared with the account that
 the programs keep themselves; the programs look at their own memory, and must answer right to the end.
 
-  attach.py --build DIR [--only WORD] [--long]
+  attach.py --build DIR [--only WORD] [--long [--cycles N]]
 """
 
 import csv
@@ -91,6 +91,7 @@ class Tests:
 
     def __init__(self, options, folder):
         self.build, self.folder, self.long = options.build, folder, options.long
+        self.cycles = options.cycles
         self.program = options.build.file("tests/cli/attach_program")
         self.plugin = options.build.file("tests/cli/plugin_one.so")
 
@@ -263,7 +264,7 @@ int main(void)
 
     def test_cycles(self):
         """While threads allocate, fork, load and unload, throw, and take signals."""
-        cycles = 1000 if self.long else 12
+        cycles = self.cycles or (100 if self.long else 12)
         stops = []
         with Program(self.program, str(50 if self.long else THREADS), self.plugin) as program:
             program.do("free")
@@ -714,4 +715,5 @@ int main(void)
 
 
 if __name__ == "__main__":
-    sys.exit(run_methods(__doc__, Tests, "--long"))
+    sys.exit(run_methods(__doc__, Tests, "--long", ("--cycles", {
+        "type": int, "default": 0, "help": "of attaching, of test_cycles (12; with --long 100)"})))

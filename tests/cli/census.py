@@ -63,7 +63,7 @@ class Census:
 
 class Tests:
     def __init__(self, options, folder):
-        options.long = False
+        options.long, options.cycles = False, 0
         self.build, self.attach = options.build, Attach(options, folder)
         self.path, self.leave = self.attach.path, self.attach.leave
         self.program = options.build.file("tests/cli/census_program")
@@ -232,6 +232,55 @@ class Tests:
                 assert stats["initial_blocks"] > threads * 1000, (figures, said)
                 assert stats["lost"] == stats["implied"] == 0, (figures, said)
                 assert stats["blocks"] <= 2 * threads + 32 + stats["initial_blocks"] / 50, (figures, said)
+
+    def test_children(self):
+        """Have their parent's blocks."""
+        with Program(self.program, "3") as program:
+            program.do("run 2000")
+            msrec = self.attach.msrec(program.pid, trace="t.%p.zst")
+            child = int(program.do("fork"))
+            self.leave(msrec)
+            stats = [self.build.stat(self.path(f"t.{pid}.zst")) for pid in (program.pid, child)]
+            assert stats[0]["initial_blocks"] == stats[1]["initial_blocks"] > 3000, stats
+            assert stats[0]["blocks"] >= stats[0]["initial_blocks"] and stats[1]["blocks"] < 64, stats
+            assert all(part["lost"] == part["implied"] == part["unknown"] == 0 for part in stats), stats
+
+    def test_rotated(self):
+        """The next file begins with what is left of them; so does a copy, and a trace of kinds alone."""
+        with Program(self.program, "2") as program:
+            program.do("run 2000")
+            for options in ((), ("--identity=no",)):
+                msrec = self.msrec(program.pid, *options)
+                program.do("run 100")
+                copy = self.attach.command("snapshot", program.pid).strip()
+                assert self.attach.command("rotate", program.pid).strip() == self.path("t.zst")
+                program.do("free")
+                said = self.attach.said + self.leave(msrec)
+                self.initial(self.build.stat(self.path("t.zst")), said)
+                self.initial(self.build.stat(copy), said)
+                before, after = (self.build.stat(self.path(name)) for name in ("t.zst", "t.zst.2"))
+                assert before["blocks"] == after["initial_blocks"] and after["blocks"] < 64, (before, after)
+                assert before["lost"] == after["lost"] == before["implied"] == after["implied"] == 0
+                os.remove(self.path("t.zst.2"))
+                os.remove(copy)
+                program.do("run 1000")
+
+    def test_stream(self):
+        """To a pipe; reports show the blocks by their name."""
+        with Program(self.program, "1") as program:
+            program.do("run 300")
+            with open(self.path("pipe.zst"), "wb") as file:
+                subprocess.run([self.build.msrec, "-q", "-o", "-", "--duration=1", f"--pid={program.pid}"], check=True,
+                               stdout=file, timeout=TIMEOUT, env=plain_environment())
+            usable = int(program.do("usable"))
+        stats = self.build.stat(self.path("pipe.zst"))
+        assert usable <= stats["initial"] < usable + 65536 and stats["complete"], (stats, usable)
+        for tool, text in ((["msreport", "leaks"], "[before the recording]"),
+                           (["msconvert", "-q", "--to=csv-stacks"], "[before the recording]"),
+                           (["msreplay", "-o", "-"], f"mem_heap_B={stats['initial']}\n")):
+            done = subprocess.run([self.build / f"analyze/{tool[0]}", *tool[1:], self.path("pipe.zst")],
+                                  capture_output=True, text=True, timeout=TIMEOUT)
+            assert done.returncode == 0 and text in done.stdout, (tool, done.stdout, done.stderr)
 
     def test_sample(self):
         """Has none."""

@@ -9,6 +9,7 @@
  *   list FILE    writes "ADDRESS USABLE" of each block that is live; "ok"
  *   info FILE    writes what malloc_info(3) says; "ok"
  *   usable       the sum of what is usable in the live blocks
+ *   fork         a child frees all blocks, and ends; its process id
  *   free         frees all blocks, each by another thread than its own, if there are two; "ok"
  */
 #include <inttypes.h>
@@ -19,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define SLOTS 3000u
 #define THREADS_MOST 64u
@@ -175,6 +178,19 @@ static void info(const char *path)
 	fflush(file);
 }
 
+static int fork_one(void)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		for (unsigned i = 0; i < n_threads; i++)
+			free_all(i);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	return (int)pid;
+}
+
 static void obey(const char *line)
 {
 	size_t usable;
@@ -199,6 +215,9 @@ static void obey(const char *line)
 		start_round();
 		await_round();
 		frees = false;
+	} else if (strcmp(line, "fork") == 0) {
+		printf("%d\n", fork_one());
+		return;
 	} else if (strcmp(line, "usable") == 0) {
 		list(NULL, &usable);
 		printf("%zu\n", usable);
