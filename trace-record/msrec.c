@@ -293,6 +293,8 @@ static void report_census(const struct attachment *attachment, const char *why_n
 	if (config.line.verbosity == 0)
 		return;
 	if (!c) {
+		if (attachment_has_allocator(attachment))
+			why_not = "it has an allocator of its own";
 		complain("process %d: its blocks from before are not known: %s", pid,
 			 why_not ? why_not : "its heap could not be read");
 		return;

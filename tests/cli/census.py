@@ -16,7 +16,7 @@ import xml.etree.ElementTree as xml
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../tools"), HERE]
 from attach import TIMEOUT, Program, Tests as Attach    # noqa: E402
-from harness import plain_environment, run_methods    # noqa: E402
+from harness import have, plain_environment, run_methods, until    # noqa: E402
 
 OWN = 8                 # blocks of the C library itself: a thread's variables, a message's buffer
 HEAD = (40 + 8 + 2200 + 15) // 16 * 16      # of an arena but the main one, in its first heap; of libc 2.35 and later
@@ -281,6 +281,18 @@ class Tests:
             done = subprocess.run([self.build / f"analyze/{tool[0]}", *tool[1:], self.path("pipe.zst")],
                                   capture_output=True, text=True, timeout=TIMEOUT)
             assert done.returncode == 0 and text in done.stdout, (tool, done.stdout, done.stderr)
+
+    def test_other_allocator(self):
+        """Its blocks are not known, and a line says so."""
+        if not have("redis-server"):
+            return
+        with subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.path("socket"), "--save", "", "--dir",
+                               self.path("")], stdout=subprocess.DEVNULL, env=plain_environment()) as server:
+            assert until(lambda: os.path.exists(self.path("socket")))
+            msrec = self.msrec(server.pid)
+            said = self.attach.said + self.leave(msrec)
+            server.kill()
+        assert "allocator" in said and "not known" in said, said
 
     def test_sample(self):
         """Has none."""
