@@ -17,7 +17,7 @@
 #define READ_NS UINT64_C(1500000000)    /* for all that is read as the process runs: its events wait */
 #define PRIORITY (-15)                  /* of msrec then, as nice(1) has it */
 #define ARENAS_MOST 1024u
-#define HEAPS_MOST 16384u    /* of all arenas */
+#define HEAPS_MOST 4096u     /* of all arenas */
 #define FREE_MOST (1u << 24) /* blocks in lists */
 #define LOOKS_MOST 8192u     /* at mapped chunks, while the process stands still */
 #define TLS_NEAR 32u         /* words around errno: libc's other variables of a thread */

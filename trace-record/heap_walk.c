@@ -67,7 +67,7 @@ static bool is_chunk(const struct heap_walk *w, const struct heap_region *r, uin
 
 	if (size % GLIBC_ALIGNMENT || (size < GLIBC_CHUNK_LEAST && !is_fence(r, size)))
 		return false;
-	return is_copy(w) ? size <= end - at : size <= CHUNK_MOST;
+	return is_copy(w) || !r->top ? size <= end - at : size <= CHUNK_MOST;
 }
 
 /* The chunk is in use if the next one says so. Blocks of other arenas say that they are; a free chunk's size stands twice. */
