@@ -406,7 +406,8 @@ def measure(name, options, build, folder):
              for phase in ("before", "coming, leaving", "recorded", "after")]
     worst = max(max(times) for phase, times in load.times.items() if phase != "before")
     return [name, str(sum(len(times) for times in load.times.values())), f"{statistics.median(calls):,.0f}", *words,
-            f"{int(msrec.counted[-1][0]):,}" if msrec.counted else "not known", f"{worst:.1f}", quantiles(msrec.stops), str(msrec.again)]
+            f"{int(msrec.counted[-1][0]):,}" if msrec.counted else "not known", f"{worst:.1f}",
+            quantiles(msrec.stops), str(msrec.again)]
 
 
 def measure_heap(megabytes, options, build, folder):

@@ -286,8 +286,8 @@ class Tests:
         """Its blocks are not known, and a line says so."""
         if not have("redis-server"):
             return
-        with subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.path("socket"), "--save", "", "--dir",
-                               self.path("")], stdout=subprocess.DEVNULL, env=plain_environment()) as server:
+        command = ["redis-server", "--port", "0", "--unixsocket", self.path("socket"), "--dir", self.path("")]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=plain_environment()) as server:
             assert until(lambda: os.path.exists(self.path("socket")))
             msrec = self.msrec(server.pid)
             said = self.attach.said + self.leave(msrec)
