@@ -40,6 +40,17 @@ static bool was_off(const struct report *r)
 	return off;
 }
 
+/* Whether it was begun in a process that ran, with the blocks that were there. */
+static bool began_late(const struct report *r)
+{
+	uint32_t n;
+	const struct mst_frame *frames = mst_reader_frames(r->reader, &n);
+	bool late = false;
+	for (uint32_t i = 0; i < n && !late; i++)
+		late = mst_frame_is_earlier(&frames[i]);
+	return late;
+}
+
 unsigned report_limits(const struct report *r, char limits[REPORT_LIMITS][REPORT_LIMIT_SIZE])
 {
 	const struct mst_file_info *info = mst_reader_info(r->reader);
@@ -54,11 +65,14 @@ unsigned report_limits(const struct report *r, char limits[REPORT_LIMITS][REPORT
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
 			 info->sample_bytes);
-	if (info->initial_state)
+	if (began_late(r))
+		snprintf(limits[n++], REPORT_LIMIT_SIZE,
+			 "Recorded from within the run: what was live before has sizes, but no stacks.");
+	else if (info->initial_state)
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "A part of the run: it begins at %s, with what was live then.",
 			 figure_time(time, info->begin_ns));
-	if (was_off(r))
+	if (was_off(r) && !began_late(r))
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "Recording was off for some time: what came then is in no figure.");
 	if (lost)

@@ -216,7 +216,7 @@ static void notice_sample(const struct tool *tool, const struct tool_trace *trac
 static void notice_initial_state(const struct tool *tool, const struct tool_trace *trace)
 {
 	const struct mst_file_info *info = mst_reader_info(trace->reader);
-	if (info->initial_state)
+	if (info->initial_state && info->begin_ns)
 		tool_notice(tool, "%s: begins at %" PRIu64 " ms, with what was live then", trace->name,
 			    info->begin_ns / 1000000);
 }
@@ -226,10 +226,16 @@ static void notice_phases(const struct tool *tool, const struct tool_trace *trac
 {
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(trace->reader, &n);
-	bool off = false;
+	bool off = false, late = false;
 	for (uint32_t i = 0; i < n; i++)
 		off |= kinds[i].op == MST_OP_OFF;
-	if (off)
+	const struct mst_frame *frames = mst_reader_frames(trace->reader, &n);
+	for (uint32_t i = 0; i < n; i++)
+		late |= mst_frame_is_earlier(&frames[i]);
+	if (late)
+		tool_notice(tool, "%s: what was live before the recording has sizes, but no stacks",
+			    trace->name);
+	else if (off)
 		tool_notice(
 			tool,
 			"%s: recording was off for some time; blocks that came then are not in any figure",
