@@ -486,10 +486,26 @@ static void write_rounding(struct whatif *w, struct blamed_sites *sites, uint64_
 	answer_left_out(a, all - shown);
 }
 
+/* What the blocks of a site would take on pages of their own. */
+static uint64_t own_pages(const struct blamed_site *site)
+{
+	return (site->sum.bytes + 4095) & ~UINT64_C(4095);
+}
+
+/* "; a pool of their own would take 20 KiB", if that is much less. */
+static void describe_pool(const struct whatif *w, const struct blamed_site *s, char text[80])
+{
+	char bytes[FIGURE_SIZE];
+	*text = '\0';
+	if (s->sum.kept >= (double)own_pages(s))
+		snprintf(text, 80, "; a pool of %s own takes %s", s->sum.blocks == 1 ? "its" : "their",
+			 figure_bytes(bytes, own_pages(s), w->report->query->si));
+}
+
 /* "412 blocks of 48 bytes from Cache::insert (cache.c:88) keep 3.2 MiB of holes on 3.9 MiB of pages." */
 static void write_sentence(struct whatif *w, const struct blamed_site *s)
 {
-	char n[FIGURE_SIZE], kept[FIGURE_SIZE], pages[FIGURE_SIZE], size[40] = "", place[256] = "";
+	char n[FIGURE_SIZE], kept[FIGURE_SIZE], pages[FIGURE_SIZE], size[40] = "", place[256] = "", pool[80];
 	const struct site *site = sites_of(w->report->sites, s->stack);
 	const bool si = w->report->query->si;
 	if (!site || site->call == MST_NONE)
@@ -500,10 +516,11 @@ static void write_sentence(struct whatif *w, const struct blamed_site *s)
 		snprintf(size, sizeof(size), " of %" PRIu64 " bytes", s->size);
 	if (*call->file)
 		snprintf(place, sizeof(place), " (%s:%d)", slash ? slash + 1 : call->file, call->line);
-	answer_note(w->report->answer, "%s block%s%s from %s%s keep%s %s of holes on %s of pages.",
+	describe_pool(w, s, pool);
+	answer_note(w->report->answer, "%s block%s%s from %s%s keep%s %s of holes on %s of pages%s.",
 		    thousands(n, s->sum.blocks), s->sum.blocks == 1 ? "" : "s", size, call->function, place,
 		    s->sum.blocks == 1 ? "s" : "", figure_bytes(kept, (uint64_t)s->sum.kept, si),
-		    figure_bytes(pages, (uint64_t)s->sum.pages, si));
+		    figure_bytes(pages, (uint64_t)s->sum.pages, si), pool);
 }
 
 /* What each site's blocks would take if they lay on pages of their own. */
@@ -511,7 +528,7 @@ static uint64_t segregated(const struct blamed_sites *sites)
 {
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < sites->n; i++)
-		bytes += (sites->items[i].sum.bytes + 4095) & ~UINT64_C(4095);
+		bytes += own_pages(&sites->items[i]);
 	return bytes;
 }
 

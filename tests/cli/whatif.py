@@ -197,7 +197,8 @@ class Tests:
         rounding = {row["function"]: row for row in blame["rounding"]}["cache_insert"]
         assert rounding["rounded_bytes"] == 2500 * 8 and rounding["live_bytes"] == 2500 * 48, rounding
         assert 20 << 20 < blame["empty_bytes"] < 40 << 20, blame
-        assert any(note.startswith("2,500 blocks of 48 bytes from cache_insert (fragments.c:")
+        assert any(note.startswith("2,500 blocks of 48 bytes from cache_insert (fragments.c:") and
+                   note.endswith(" of pages; a pool of their own takes 120 KiB.")
                    for note in blame["notes"]), blame["notes"]
 
     def test_arenas(self):
