@@ -10,7 +10,7 @@
 #include "figures.h"
 #include "thousands.h"
 
-enum { SCREEN_RUNS = 8, SCREEN_SENTENCES = 2, USUAL_ROWS = 10, WIDTH = 80 };
+enum { SCREEN_RUNS = 7, SCREEN_SENTENCES = 1, USUAL_ROWS = 10, WIDTH = 80 };
 
 #define LEAST_PART .1          /* of the holes, for a sentence on the screen */
 #define LEAST_KEPT (64u << 10) /* bytes, the same */
