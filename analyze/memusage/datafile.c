@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "datafile.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define BUFFER_RECORDS 4096u
 #define COPY_MOST 32768u /* records of half of memusage's buffer */
 
-/* A record as the file holds it. */
+/* A record as the file holds it: little-endian, as x86 machines write it, whatever machine reads it. */
 struct raw {
 	uint64_t heap, stack;
 	uint32_t time_low, time_high;
@@ -38,12 +39,13 @@ struct datafile {
 
 static struct raw pack(uint64_t heap, uint64_t stack, uint64_t time)
 {
-	return (struct raw){ heap, stack, (uint32_t)time, (uint32_t)(time >> 32) };
+	return (struct raw){ htole64(heap), htole64(stack), htole32((uint32_t)time),
+			     htole32((uint32_t)(time >> 32)) };
 }
 
 static uint64_t time_of(const struct raw *raw)
 {
-	return (uint64_t)raw->time_high << 32 | raw->time_low;
+	return (uint64_t)le32toh(raw->time_high) << 32 | le32toh(raw->time_low);
 }
 
 /* ---- Bytes ---- */
@@ -171,9 +173,9 @@ struct datafile *datafile_open(int fd, const char **problem)
 	data->head = (struct datafile_head){
 		.start = time_of(&head[0]),
 		.end = time_of(&head[1]),
-		.peak_heap = head[1].heap,
-		.peak_stack = head[1].stack,
-		.peak_total = head[0].stack,
+		.peak_heap = le64toh(head[1].heap),
+		.peak_stack = le64toh(head[1].stack),
+		.peak_total = le64toh(head[0].stack),
 	};
 	datafile_rewind(data);
 	return data;
@@ -243,7 +245,7 @@ bool datafile_next(struct datafile *data, struct datafile_record *record)
 			return false;
 	}
 	const struct raw *raw = &data->buffer[data->next++ - data->first];
-	*record = (struct datafile_record){ raw->heap, raw->stack, time_of(raw) };
+	*record = (struct datafile_record){ le64toh(raw->heap), le64toh(raw->stack), time_of(raw) };
 	return true;
 }
 
