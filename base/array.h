@@ -48,19 +48,19 @@ static inline bool array_reserve_zeroed_size(void *items, size_t n, size_t *capa
 /*
  * Makes items[n] exist, of `size` bytes, in an array of *capacity items; `items` is the address of the owner's pointer,
  * `capacity` that of a uint32_t or a size_t. For n items altogether, reserve item n - 1. False: no memory, or n is the
- * highest number of its type; the array is as before.
+ * highest number of its type; the array is as before. (With 32 bits both types are one, which _Generic takes once.)
  */
 /* clang-format off */
 #define array_reserve(items, n, capacity, size)                                                              \
 	_Generic((capacity),                                                                                 \
 		uint32_t *: array_reserve_u32,                                                               \
-		size_t *: array_reserve_size)(items, n, capacity, size)
+		default: array_reserve_size)(items, n, capacity, size)
 
 /* The same; items from *capacity on, as it was, are zeroed. */
 #define array_reserve_zeroed(items, n, capacity, size)                                                       \
 	_Generic((capacity),                                                                                 \
 		uint32_t *: array_reserve_zeroed_u32,                                                        \
-		size_t *: array_reserve_zeroed_size)(items, n, capacity, size)
+		default: array_reserve_zeroed_size)(items, n, capacity, size)
 /* clang-format on */
 
 /* qsort(3); no items may be NULL. */

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "scale.h"
+
 #define MOST ((uint64_t)INT64_MAX)
 
 static const struct unit {
@@ -33,14 +35,14 @@ static const char *parse_number(const char *text, uint64_t ns, uint64_t *value)
 	*value = n * ns;
 	if (*text != '.')
 		return text;
-	uint64_t fraction = 0, scale = 1;
+	uint64_t fraction = 0, unit = 1;
 	for (text++; is_digit(*text); text++) {
-		if (scale < 1000000000) {
+		if (unit < 1000000000) {
 			fraction = fraction * 10 + (uint64_t)(*text - '0');
-			scale *= 10;
+			unit *= 10;
 		}
 	}
-	*value += (uint64_t)((unsigned __int128)part * fraction / scale);
+	*value += scale(part, fraction, unit);
 	return text;
 }
 

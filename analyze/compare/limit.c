@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scale.h"
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define MOST_TEXT 1024 /* bytes of a limit */
 #define BLANKS " \t"
@@ -68,10 +70,10 @@ static const char *parse_measure(struct limit *l, const char **text)
 	return "should begin with peak, end, leaked, live, bytes, calls, temporary, largest, rss, threads or errors";
 }
 
-/* Digits with a fraction, times `scale`; false: no number, or too large. */
-static bool scale_number(const char *digits, size_t n, uint64_t scale, uint64_t *amount)
+/* Digits with a fraction, times `times`; false: no number, or too large. */
+static bool scale_number(const char *digits, size_t n, uint64_t times, uint64_t *amount)
 {
-	unsigned __int128 value = 0, unit = 1;
+	uint64_t value = 0, unit = 1;
 	bool fraction = false;
 	for (size_t i = 0; i < n; i++) {
 		if (digits[i] == '.') {
@@ -80,14 +82,15 @@ static bool scale_number(const char *digits, size_t n, uint64_t scale, uint64_t 
 			fraction = true;
 			continue;
 		}
-		value = value * 10 + (unsigned)(digits[i] - '0');
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(digits[i] - '0'), &value))
+			return false;
 		unit *= fraction ? 10 : 1;
-		if (value > UINT64_MAX || unit > 1000000000)
+		if (unit > 1000000000)
 			return false;
 	}
-	value = value * scale / unit;
-	*amount = (uint64_t)value;
-	return n && value <= INT64_MAX;
+	*amount = scale(value, times, unit);
+	return n && *amount <= INT64_MAX;
 }
 
 /* In whole milliseconds: 300, 300ms, 1.5s, 2m, 1h. */
@@ -293,8 +296,7 @@ uint64_t limit_bound(const struct limit *l, uint64_t base)
 {
 	if (!l->relative)
 		return l->amount;
-	const unsigned __int128 part = (unsigned __int128)base * l->amount / 100000;
-	const uint64_t change = !l->percent ? l->amount : part > UINT64_MAX ? UINT64_MAX : (uint64_t)part;
+	const uint64_t change = l->percent ? scale(base, l->amount, 100000) : l->amount;
 	if (l->negative)
 		return change < base ? base - change : 0;
 	return change < UINT64_MAX - base ? base + change : UINT64_MAX;

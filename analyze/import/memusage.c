@@ -14,6 +14,7 @@
 #include "datafile.h"
 #include "import.h"
 #include "mst_writer.h"
+#include "scale.h"
 
 #define NO_BLOCK UINT32_MAX
 #define BLOCKS_MOST (UINT32_MAX - 1)
@@ -172,8 +173,8 @@ static uint64_t ns_of(const struct state *s, uint64_t start, uint64_t time)
 {
 	if (time < start)
 		return 0;
-	unsigned __int128 ns = (unsigned __int128)(time - start) * NS_PER_S / s->import->tick_rate;
-	return ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+	const uint64_t ns = scale(time - start, NS_PER_S, s->import->tick_rate);
+	return ns > INT64_MAX ? INT64_MAX : ns;
 }
 
 static int write_record(struct state *s, const struct datafile_record *record)

@@ -5,6 +5,7 @@
 
 #include "datafile.h"
 #include "memusage_state.h"
+#include "scale.h"
 
 /* ---- Counting ---- */
 
@@ -49,8 +50,7 @@ static void count_alloc(struct memusage *m, const struct mst_kind *kind)
 static uint64_t shares_of_both(const struct memusage *m, const struct mst_kind *old,
 			       const struct mst_kind *kind)
 {
-	unsigned __int128 product = (unsigned __int128)shares_of(m, old) * shares_of(m, kind);
-	return (uint64_t)(product >> WEIGHT_SHARES_LOG2);
+	return scale(shares_of(m, old), shares_of(m, kind), (uint64_t)1 << WEIGHT_SHARES_LOG2);
 }
 
 /* A sample lacks most old blocks, so there all requested bytes count as new. */

@@ -247,7 +247,7 @@ static void count_blocks(struct blame *blame, const struct blocks *blocks)
 bool blame_find(struct blame *blame, const struct player_process *player, const struct page_list *before,
 		const struct op_stream *stream, const struct mst_kind *kinds, uint32_t n_kinds)
 {
-	const size_t size = ((size_t)1 << SHADOW_BITS) / SHADOW_GRAIN * sizeof(uint32_t);
+	const size_t size = (size_t)(((uint64_t)1 << SHADOW_BITS) / SHADOW_GRAIN * sizeof(uint32_t));
 	struct page_list pages = { 0 };
 	struct blocks blocks = { 0 };
 	blame->kinds = calloc(n_kinds + (size_t)1, sizeof(*blame->kinds));
