@@ -37,6 +37,9 @@ struct emit_query {
 	bool one; /* just this value, at this point in time, even if the format could show several */
 };
 
+struct fleet_labels;
+struct report;
+
 /* An emitter's input. Pointers of other sources than the emitter's are NULL. */
 struct emit_view {
 	const struct emitter *emitter;
@@ -46,9 +49,11 @@ struct emit_view {
 	struct massif *massif;            /* EMIT_SNAPSHOTS, EMIT_XTREE */
 	const struct snapshot *snapshots; /* EMIT_SNAPSHOTS: those to write */
 	size_t n_snapshots;
-	const struct xtree *xtree;      /* EMIT_XTREE; EMIT_SNAPSHOTS with --xtree-memory */
-	const struct profile *profile;  /* EMIT_PROFILE */
-	const struct emit_query *query; /* EMIT_PROFILE, EMIT_EVENTS */
+	const struct xtree *xtree;         /* EMIT_XTREE; EMIT_SNAPSHOTS with --xtree-memory */
+	const struct profile *profile;     /* EMIT_PROFILE */
+	const struct emit_query *query;    /* EMIT_PROFILE, EMIT_EVENTS */
+	struct report *report;             /* EMIT_FLEET */
+	const struct fleet_labels *labels; /* EMIT_FLEET */
 };
 
 /* A format of single events is written by an observer during the replay. */
@@ -64,6 +69,7 @@ enum emit_source {
 	EMIT_XTREE,
 	EMIT_PROFILE,
 	EMIT_EVENTS, /* by its pass */
+	EMIT_FLEET,
 };
 
 struct emitter {

@@ -20,6 +20,8 @@ enum {
 	KEY_NO_ARGS,
 	KEY_STRIP_PATHS,
 	KEY_ANONYMIZE,
+	KEY_LABEL,
+	KEY_SCHEMA,
 };
 
 static const struct argp_option options[] = {
@@ -49,6 +51,13 @@ static const struct argp_option options[] = {
 	  "hashes in all traces with one KEY)",
 	  TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
+	{ "label", KEY_LABEL, "KEY=VALUE,...", 0,
+	  "what the run of a summary is: service, version, host and others; %h is this machine's name, %p the process, "
+	  "%e the program",
+	  TOOL_GROUP_OUTPUT },
+	{ "schema", KEY_SCHEMA, NULL, 0,
+	  "print the tables for summaries, in the SQL of --to=clickhouse, or of DuckDB with --to=parquet",
+	  TOOL_GROUP_OUTPUT },
 	{ "value", KEY_VALUE, "VALUE", 0,
 	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
 	  TOOL_GROUP_OUTPUT },
@@ -204,6 +213,30 @@ static void set_base(struct convert_command *command, struct argp_state *state, 
 	command->base = value;
 }
 
+static void add_labels(struct convert_command *command, struct argp_state *state, const char *value)
+{
+	const char *why = fleet_labels_add(&command->labels, value);
+	if (why)
+		argp_error(state, "--label=%s: %s", value, why);
+	command->label = value;
+}
+
+/* Whether the format is that of a summary. */
+static bool is_summary(const char *to)
+{
+	const struct emitter *emitter = to ? emitter_find(to) : NULL;
+	return emitter && emitter->source == EMIT_FLEET;
+}
+
+/* Needs no input. */
+static void check_schema(const struct convert_command *command, struct argp_state *state)
+{
+	if (!is_summary(command->to) && (!command->to || strcmp(command->to, "parquet") != 0))
+		argp_error(state, "--schema needs --to=clickhouse or --to=parquet");
+	if (command->input)
+		argp_error(state, "--schema: prints tables, and reads no input");
+}
+
 /* --embed-symbols and the options of traces read a trace of msrec and write a trace. */
 static void check_contradictions(const struct convert_command *command, struct argp_state *state)
 {
@@ -268,6 +301,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_DIFF_BASE:
 		set_base(command, state, value);
 		return 0;
+	case KEY_LABEL:
+		add_labels(command, state, value);
+		return 0;
+	case KEY_SCHEMA:
+		command->schema = true;
+		return 0;
 	case 'o':
 		command->output = value;
 		return 0;
@@ -277,7 +316,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		command->input = value;
 		return 0;
 	case ARGP_KEY_END:
-		if (!command->input)
+		if (command->schema)
+			check_schema(command, state);
+		else if (!command->input)
 			argp_error(state, "no input given");
 		check_contradictions(command, state);
 		return 0;

@@ -5,6 +5,7 @@
 
 #include "emit.h"
 #include "filter_options.h"
+#include "fleet_labels.h"
 #include "import.h"
 #include "rewrite.h"
 #include "tool.h"
@@ -32,6 +33,9 @@ struct convert_command {
 	struct filter_options filter;
 	const char *from_mark, *until_mark; /* of --from and --until; NULL: none */
 	const char *profile_option;         /* the last given option that only works on profiles */
+	bool schema;                        /* print the tables of the format alone */
+	const char *label;                  /* the last given --label; NULL: none */
+	struct fleet_labels labels;
 };
 
 /* Its input is a struct convert_command. Prints the lists of formats and refuses options that contradict each other. */

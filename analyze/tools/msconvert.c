@@ -10,6 +10,8 @@
 #include "convert_options.h"
 #include "cut_trace.h"
 #include "filtered_trace.h"
+#include "fleet_run.h"
+#include "fleet_schema.h"
 #include "full_version.h"
 #include "imported.h"
 #include "input_part.h"
@@ -156,7 +158,7 @@ static bool settle_query(struct convert_command *command, const struct tool_trac
 			 const struct emitter *emitter)
 {
 	struct settings *settings = &command->tool.args.settings;
-	const bool events = emitter->source == EMIT_EVENTS;
+	const bool events = emitter->source == EMIT_EVENTS || emitter->source == EMIT_FLEET;
 	const char *foreign = find_foreign(command, events, events ? command->profile_option : NULL);
 	if (foreign) {
 		tool_error(&command->tool, "%s: not with the format %s", foreign, emitter->name);
@@ -242,9 +244,15 @@ static int write_format(struct convert_command *command, const struct tool_trace
 		return TOOL_USAGE;
 	if (is_massifs(emitter))
 		return write_results(command, trace, emitter);
-	if (settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
-		return profile_run(&command->tool, trace, emitter, &command->query, name);
-	return TOOL_USAGE;
+	if (!settle_query(command, trace, emitter) || !tool_settle(&command->tool, trace))
+		return TOOL_USAGE;
+	if (emitter->source == EMIT_FLEET)
+		return fleet_run(&command->tool, trace, emitter, &command->labels, name);
+	if (command->label) {
+		tool_error(&command->tool, "--label: not with the format %s", emitter->name);
+		return TOOL_USAGE;
+	}
+	return profile_run(&command->tool, trace, emitter, &command->query, name);
 }
 
 /* ---- Filters ---- */
@@ -253,7 +261,7 @@ static int write_format(struct convert_command *command, const struct tool_trace
 static bool is_filtered_first(const struct convert_command *command, const struct emitter *emitter)
 {
 	const struct block_filter_query *q = &command->filter.query;
-	const bool profile = !is_massifs(emitter) && emitter->source != EMIT_EVENTS;
+	const bool profile = emitter->source == EMIT_PROFILE;
 	return q->no_initial || q->n_functions || q->n_sizes || q->n_lifetimes ||
 	       (!profile && (q->n_threads || q->n_modules));
 }
@@ -616,9 +624,20 @@ static int run_diff(struct convert_command *command)
 	return status;
 }
 
+/* A summary's replay needs to know first when the run ends. */
+static bool is_summary_wanted(const struct convert_command *command)
+{
+	const struct emitter *emitter =
+		command->to ? emitter_find(command->to) : guess_format(command->output ? command->output : "-");
+	return emitter && emitter->source == EMIT_FLEET;
+}
+
 static int run(struct convert_command *command)
 {
 	struct tool_trace trace;
+	if (command->schema)
+		return fleet_run_schema(&command->tool, strcmp(command->to, "clickhouse") == 0,
+					command->output ? command->output : "-");
 	if (command->base)
 		return run_diff(command);
 	if (!command->from && !command->embed_symbols && !command->trace_option)
@@ -631,7 +650,8 @@ static int run(struct convert_command *command)
 	if (to_trace)
 		return run_trace_to_trace(command);
 	const bool marks = command->from_mark || command->until_mark;
-	if (!(command->filter.n_words || marks ? tool_open_file : tool_open)(&command->tool, &trace,
+	const bool twice = command->filter.n_words || marks || is_summary_wanted(command);
+	if (!(twice ? tool_open_file : tool_open)(&command->tool, &trace,
 									     command->input))
 		return TOOL_NO_RESULT;
 	int status = marks ? convert_part(command, &trace) : convert(command, &trace);
@@ -658,6 +678,7 @@ int main(int argc, char **argv)
 		status = run(&command);
 	free(words);
 	filter_options_finish(&command.filter);
+	fleet_labels_finish(&command.labels);
 	tool_finish(&command.tool);
 	return status;
 }

@@ -62,6 +62,8 @@ end
 set -l parts identity time threads instructions names usable stacks mappings pages free-stacks rss marks
 complete -c msconvert -l to -x -a 'help (__msconvert_formats --to=help)' -d 'Format to write'
 complete -c msconvert -l from -x -a 'help fork (__msconvert_formats --from=help)' -d 'Format of the input'
+complete -c msconvert -l label -x -d 'What the run of a summary is'
+complete -c msconvert -l schema -d 'Print the tables for summaries'
 complete -c msconvert -l tick-rate -x -d "Ticks a second of the input's clock"
 complete -c msconvert -l embed-symbols -d 'Write a trace with the names of its frames'
 complete -c msconvert -s z -l level -x -a '(seq 19)' -d 'Write a trace, compressed better'
