@@ -80,9 +80,7 @@ static void write_path(struct table *table, const char *path)
 	const char *end = path + n - (size_t)PATH_MOST * 2 / 3;
 	while (*end && !begins(*end))
 		end++;
-	memcpy(cut, path, begin);
-	memcpy(cut + begin, "...", 3);
-	memcpy(cut + begin + 3, end, strlen(end) + 1);
+	snprintf(cut, sizeof(cut), "%.*s...%s", (int)begin, path, end);
 	table_text(table, cut);
 }
 

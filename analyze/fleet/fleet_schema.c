@@ -42,7 +42,8 @@ static void write_columns(struct out *out, enum fleet_dialect dialect)
 static const char clickhouse_days[] =
 	"create table if not exists fleet_day (\n"
 	"\tservice String,\n\tversion String,\n\tday Date,\n\tkey String,\n\tname String,\n"
-	"\truns UInt64,\n\tpeak_bytes UInt64,\n\talloc_bytes UInt64,\n\tbyte_seconds UInt64\n"
+	"\t"
+	"runs UInt64,\n\tpeak_bytes UInt64,\n\talloc_bytes UInt64,\n\tbyte_seconds UInt64\n"
 	") engine = SummingMergeTree((runs, peak_bytes, alloc_bytes, byte_seconds))\n"
 	"partition by toYYYYMM(day)\norder by (service, version, day, key);\n"
 	"create materialized view if not exists fleet_day_insert to fleet_day as\n"

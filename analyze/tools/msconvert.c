@@ -627,8 +627,8 @@ static int run_diff(struct convert_command *command)
 /* A summary's replay needs to know first when the run ends. */
 static bool is_summary_wanted(const struct convert_command *command)
 {
-	const struct emitter *emitter =
-		command->to ? emitter_find(command->to) : guess_format(command->output ? command->output : "-");
+	const struct emitter *emitter = command->to ? emitter_find(command->to)
+						    : guess_format(command->output ? command->output : "-");
 	return emitter && emitter->source == EMIT_FLEET;
 }
 
@@ -651,8 +651,7 @@ static int run(struct convert_command *command)
 		return run_trace_to_trace(command);
 	const bool marks = command->from_mark || command->until_mark;
 	const bool twice = command->filter.n_words || marks || is_summary_wanted(command);
-	if (!(twice ? tool_open_file : tool_open)(&command->tool, &trace,
-									     command->input))
+	if (!(twice ? tool_open_file : tool_open)(&command->tool, &trace, command->input))
 		return TOOL_NO_RESULT;
 	int status = marks ? convert_part(command, &trace) : convert(command, &trace);
 	tool_close(&trace);
