@@ -9,6 +9,7 @@
 
 #include "extent.h"
 #include "fleet_schema.h"
+#include "fleet_table.h"
 #include "output_set.h"
 #include "pattern.h"
 #include "report.h"
@@ -179,6 +180,21 @@ int fleet_run(const struct tool *tool, const struct tool_trace *trace, const str
 	}
 	destroy(&job.report);
 	fleet_labels_finish(&labels);
+	return status;
+}
+
+int fleet_run_rows(const struct tool *tool, const struct tool_trace *trace, struct out *out)
+{
+	struct job job = { .query.top = 0 };
+	const struct fleet_labels labels = { .n = 0 };
+	int status = TOOL_NO_RESULT;
+	if (make_report(&job, tool, trace))
+		status = replay(&job, tool, trace);
+	else
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	if (tool_has_result(status))
+		fleet_table_write(out, TABLE_CSV, &job.report, &labels);
+	destroy(&job.report);
 	return status;
 }
 

@@ -14,6 +14,9 @@
 int fleet_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
 	      const struct fleet_labels *labels, const char *name);
 
+/* The same rows for msreport, without labels, as CSV. Returns a tool_status. */
+int fleet_run_rows(const struct tool *tool, const struct tool_trace *trace, struct out *out);
+
 /* Writes the tables in the SQL of ClickHouse, or of DuckDB. */
 int fleet_run_schema(const struct tool *tool, bool clickhouse, const char *name);
 

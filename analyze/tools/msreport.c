@@ -6,6 +6,7 @@
 #include "check_run.h"
 #include "diff_run.h"
 #include "family_run.h"
+#include "fleet_report.h"
 #include "full_version.h"
 #include "memory.h"
 #include "repeat_run.h"
@@ -20,6 +21,8 @@ const char *argp_program_version = NAME " " MSREC_FULL_VERSION;
 static int run(const struct report_command *command)
 {
 	struct report_input input;
+	if (command->fleet)
+		return fleet_report(command);
 	if (command->repeat)
 		return repeat_run(command);
 	if (command->n_checks)

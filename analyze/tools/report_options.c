@@ -36,6 +36,7 @@ enum {
 	KEY_FIGURE,
 	KEY_CHECK,
 	KEY_UPDATE,
+	KEY_FLEET,
 	KEY_REPEAT,
 	KEY_FOLLOW,
 	KEY_DELAY,
@@ -84,6 +85,8 @@ static const struct argp_option options[] = {
 	  "whether traces keep to limits, as 'peak<=24M', or those of a file; status 1: no (repeatable)",
 	  GROUP_DIFF },
 	{ "update", KEY_UPDATE, NULL, 0, "write to the file of --check what the traces come to", GROUP_DIFF },
+	{ "fleet", KEY_FLEET, NULL, 0,
+	  "add up all traces below folders, each a run of its own: --fleet DIR...", GROUP_DIFF },
 	{ "repeat", KEY_REPEAT, "N", 0,
 	  "run a command N times, and say which figures vary and which tolerance limits need: --repeat=10 -- ./test",
 	  GROUP_DIFF },
@@ -372,6 +375,18 @@ static void check_repeat(const struct report_command *command, struct argp_state
 			   "--repeat=N is not for --update, --diff, --html, sections, junit or github");
 }
 
+/* A fleet's answer has tables of its own. */
+static void check_fleet(const struct report_command *command, struct argp_state *state)
+{
+	if (command->repeat || command->n_checks || command->n_olds || command->html || command->n_sections ||
+	    command->follow || command->filter.n_words || command->query.by_given ||
+	    command->query.at.kind != AT_PEAK || command->format > REPORT_CSV)
+		argp_error(
+			state,
+			"--fleet is for whole runs: without sections, filters, --at, --by, --diff, --check, "
+			"--repeat, --follow, --html, junit and github");
+}
+
 static void check_follow(struct report_command *command, struct argp_state *state)
 {
 	if (command->follow && (command->n_inputs > 1 || command->n_olds || command->n_checks ||
@@ -395,7 +410,9 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 	if (error)
 		return error;
 	check_diff(command, state);
-	if (command->repeat)
+	if (command->fleet)
+		check_fleet(command, state);
+	else if (command->repeat)
 		check_repeat(command, state);
 	else
 		check_several(command, state);
@@ -460,6 +477,9 @@ static error_t parse_comparison(struct report_command *command, struct argp_stat
 		return add_check(command, state, value);
 	case KEY_UPDATE:
 		command->update = true;
+		return 0;
+	case KEY_FLEET:
+		command->fleet = true;
 		return 0;
 	case KEY_REPEAT:
 		parse_number(state, "repeat", value, MOST_REPEATS, &command->repeat);
@@ -585,7 +605,7 @@ const struct argp report_argp = {
 	.options = options,
 	.parser = parse_option,
 	.args_doc =
-		"[SECTION...] TRACE\nTRACE...\n--diff=OLD TRACE\n--check=FILE|LIMIT TRACE...\n--repeat=N -- PROGRAM [ARG...]",
+		"[SECTION...] TRACE\nTRACE...\n--diff=OLD TRACE\n--check=FILE|LIMIT TRACE...\n--repeat=N -- PROGRAM [ARG...]\n--fleet DIR...",
 	.doc = doc,
 	.children = children,
 	.help_filter = list_sections,

@@ -41,8 +41,9 @@ struct report_command {
 	const char *output; /* NULL: standard output */
 	const char *html;   /* a page's file; NULL: none */
 	bool sources;       /* lines of source files are in the page */
-	bool follow;        /* answer again as the trace grows */
-	uint64_t delay_ms;  /* at least between two such answers; 0: not given */
+	bool fleet;  /* `inputs` are folders of traces of runs that have nothing to do with each other */
+	bool follow; /* answer again as the trace grows */
+	uint64_t delay_ms; /* at least between two such answers; 0: not given */
 	enum report_format format;
 };
 

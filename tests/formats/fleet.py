@@ -279,6 +279,51 @@ class Summaries:
             raise harness.Problem(f"fleet-load {words}: exit {done.returncode}: {done.stdout}{done.stderr}")
         return done
 
+    def report(self, *words, status=0):
+        done = subprocess.run([self.build / "analyze/msreport", "--fleet", "--format=json", "--top=1000", *words],
+                              capture_output=True, text=True, check=False)
+        equal(f"msreport --fleet {words}: exit", (done.returncode, done.stderr if not status else ""), (status, ""))
+        return json.loads(done.stdout)["sections"]["fleet"] if status <= 1 else done.stderr
+
+    def folder_of_traces(self):
+        """Runs of which one stands out, with what they come to by the single summaries."""
+        folder = self.path(f"traces{next(self.numbers)}")
+        os.makedirs(os.path.join(folder, "below"))
+        sites, peaks = collections.Counter(), {}
+        for number in range(12):
+            trace = os.path.join(folder, "below" if number % 2 else "", f"{number}.zst")
+            words = ["1", "500" if number == 7 else "100", str(number)]
+            subprocess.run([self.build.msrec, "-q", "-o", trace, self.fleet.program, *words], check=True,
+                           env=harness.plain_environment())
+            rows = read_rows(self.convert("--to=clickhouse", trace))
+            for row in (row for row in rows if row["part"] == "site" and row["peak_bytes"]):
+                sites[row["name"]] += row["peak_bytes"]
+            peaks[trace] = rows[-1]["peak_bytes"]
+        return folder, sites, peaks
+
+    def test_report_of_a_folder(self):
+        folder, sites, peaks = self.folder_of_traces()
+        said = self.report(folder)
+        equal("runs", (said["runs"], said["failed"], said["partial"], said["twice"]), (12, 0, 0, 0))
+        equal("sites", {row["function"]: row["peak_bytes"] for row in said["peak"]}, dict(sites))
+        equal("all peaks", (said["peak_bytes"], said["highest_bytes"]), (sum(peaks.values()), max(peaks.values())))
+        equal("largest", {row["trace"]: row["peak_bytes"] for row in said["largest"]}, peaks)
+        equal("outliers", [row["trace"] for row in said["outliers"]], [os.path.join(folder, "below", "7.zst")])
+        equal("one process", self.report("-j1", folder), said)
+
+    def test_report_of_a_bad_folder(self):
+        folder, _, _ = self.folder_of_traces()
+        with open(os.path.join(folder, "0.zst"), "rb") as file:
+            data = file.read()
+        for name, text in (("copy", data), ("cut", data[:-9]), ("bad", b"no trace")):
+            with open(os.path.join(folder, f"{name}.zst"), "wb") as file:
+                file.write(text)
+        said = self.report(folder, status=1)
+        equal("runs", (said["failed"], said["twice"] + said["partial"] >= 2), (1, True))
+        self.report("/nonexistent", status=2)
+        self.report(self.fleet.summaries, status=2)
+        self.report("peak", folder, status=64)
+
     def test_planted_ones_are_found(self):
         """By the model, of a fleet that has three runs on each host."""
         sizes = self.fleet.make(0, 120)

@@ -6,6 +6,7 @@ complete -c msreport -a "$sections" -d Section
 complete -c msreport -l at -x -a 'peak end' -d 'The moment of peak'
 complete -c msreport -l check -r -F -d 'Whether traces keep to limits'
 complete -c msreport -l update -d 'Write what the traces come to'
+complete -c msreport -l fleet -d 'Add up all runs below folders'
 complete -c msreport -l repeat -x -a '5 10 20' -d 'Run a command so often, and say what varies'
 complete -c msreport -l diff -r -F -d 'What changed from an older recording'
 complete -c msreport -l figure -x -a 'peak peak-blocks end end-blocks bytes calls temporary life all' -d 'What is compared'
