@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scale.h"
 #include "trends.h"
 
 #define NS_PER_S 1000000000u
 #define NS_PER_MS 1000000u
 #define HOUR 3600.0
-
-/* Sums of bytes times nanoseconds exceed 64 bits. */
-__extension__ typedef unsigned __int128 wide;
 
 void fleet_figures_of(uint64_t figures[FLEET_FIGURES], const struct group *g)
 {
@@ -77,10 +75,16 @@ static uint64_t bucket_span(const struct fleet *f)
 	return timeline_begins_ns(f->report->timeline, 1) - timeline_begins_ns(f->report->timeline, 0);
 }
 
-static uint64_t to_seconds(wide byte_ns)
+/* Of equal buckets: a hostile trace's levels may exceed what a sum holds. */
+static uint64_t add_level(uint64_t sum, uint64_t level)
 {
-	const wide seconds = byte_ns / NS_PER_S;
-	return seconds > UINT64_MAX ? UINT64_MAX : (uint64_t)seconds;
+	return level < UINT64_MAX - sum ? sum + level : UINT64_MAX;
+}
+
+/* Bytes times seconds of the sum of levels that each last `span_ns`. */
+static uint64_t to_seconds(uint64_t levels, uint64_t span_ns)
+{
+	return scale(levels, span_ns, NS_PER_S);
 }
 
 /* Some buckets of the timeline become one; the seconds of all come to those of the run. */
@@ -90,8 +94,7 @@ static void add_times(struct fleet *f)
 	const struct timeline_point *points = timeline_points(f->report->timeline, &n);
 	const uint32_t each = (n + FLEET_BUCKETS - 1) / FLEET_BUCKETS;
 	const uint64_t span = n ? bucket_span(f) : 0;
-	wide sum = 0;
-	uint64_t before = 0;
+	uint64_t sum = 0, before = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct fleet_row *row = &f->times[i / each];
 		const uint64_t level = level_of(timeline_level(points[i].bytes));
@@ -109,9 +112,9 @@ static void add_times(struct fleet *f)
 		}
 		row->figures[FLEET_ALLOC_BYTES] += points[i].allocated;
 		row->figures[FLEET_ALLOC_BLOCKS] += points[i].calls;
-		sum += (wide)level * span;
-		row->figures[FLEET_BYTE_SECONDS] += to_seconds(sum) - before;
-		before = to_seconds(sum);
+		sum = add_level(sum, level);
+		row->figures[FLEET_BYTE_SECONDS] += to_seconds(sum, span) - before;
+		before = to_seconds(sum, span);
 	}
 	f->totals[FLEET_BYTE_SECONDS] = before;
 }
@@ -125,10 +128,10 @@ static bool judge(struct fleet *f, struct fleet_item *item, const int64_t *serie
 				     .bytes = item->figures[FLEET_ALLOC_BYTES] };
 	struct judgement judgement = { 0 };
 	const uint64_t span = bucket_span(f);
-	wide sum = 0;
+	uint64_t sum = 0;
 	for (uint32_t i = 0; i < n; i++)
-		sum += (wide)level_of(series[i]) * span;
-	item->figures[FLEET_BYTE_SECONDS] = to_seconds(sum);
+		sum = add_level(sum, level_of(series[i]));
+	item->figures[FLEET_BYTE_SECONDS] = to_seconds(sum, span);
 	if (!trends_judge_series(f->report, &group, series, &judgement))
 		return false;
 	item->verdict = judgement.verdict == VERDICT_NONE ? "" : verdict_names[judgement.verdict];

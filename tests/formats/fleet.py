@@ -360,12 +360,16 @@ class Engines(Summaries):
         return json.loads(done.stdout)
 
     def ask_duckdb(self, files):
-        """Answers and seconds of all queries, and the seconds of loading."""
+        """Answers and seconds of all queries, and the seconds of loading; a view of Parquet files needs none."""
         schema = self.convert("--to=parquet", "--schema").decode()
         with open(os.path.join(SOURCE, "docs", "fleet", "duckdb.sql"), encoding="utf-8") as file:
             text = re.sub("^--.*$", "", schema + file.read(), flags=re.M)
         statements = [one for one in text.split(";") if one.strip()]
-        statements.append(f"insert into fleet by name select * from read_csv('{files}', all_varchar = true)")
+        if files.endswith(".parquet"):
+            statements = [f"create view fleet as select * from read_parquet('{files}')",
+                          *(one for one in statements if "create table" not in one)]
+        else:
+            statements.append(f"insert into fleet by name select * from read_csv('{files}', all_varchar = true)")
         answers = self.duckdb(statements + [query(name) for name in QUERIES])
         return dict(zip(QUERIES, answers[len(statements):])), answers[len(statements) - 1][1]
 
@@ -447,6 +451,18 @@ class Engines(Summaries):
             equal(f"{label}: {name}", times[name][0], others[name][0])
         return times
 
+    def test_parquet(self):
+        """DuckDB's answers from Parquet are those from CSV."""
+        self.fleet.make(0, 120)
+        self.fleet.suffix = "parquet"
+        self.fleet.make(0, 120)
+        answers = [self.ask_duckdb(f"{self.fleet.summaries}/*.fleet.{suffix}")[0] for suffix in ("csv.gz", "parquet")]
+        for name in QUERIES:
+            equal(f"Parquet: {name}", answers[1][name][0], answers[0][name][0])
+            assert answers[0][name][0], name
+        for path in self.summaries():
+            os.unlink(path)
+
     def test_engines(self):
         sizes = self.fleet.make(200, self.runs - 200)
         print(f"{len(sizes)} summaries, {sum(sizes) / len(sizes):.0f} bytes in the mean, {max(sizes)} at most")
@@ -485,7 +501,8 @@ def main():
             return Summaries(options, folder)
         harness.need("clickhouse-server", "node", "npm")
         engines = Engines(options, folder)
-        return type("Long", (), {"test_engines": staticmethod(engines.test_engines)})()
+        return type("Long", (), {"test_engines": staticmethod(engines.test_engines),
+                                 "test_parquet": staticmethod(engines.test_parquet)})()
     return harness.run_methods(__doc__, tests_of, "--long")
 
 

@@ -23,6 +23,7 @@ class Fleet:
         listed = subprocess.run(["nm", self.program], capture_output=True, text=True, check=True).stdout
         words = [line.split() for line in listed.splitlines()]
         self.address = {word[2]: int(word[0], 16) for word in words if len(word) == 3}
+        self.suffix = "csv.gz"      # or parquet
         self.summaries = os.path.join(folder, "summaries")
         os.makedirs(self.summaries, exist_ok=True)
 
@@ -66,7 +67,7 @@ class Fleet:
         """Makes the run's summary; returns its bytes."""
         version, host = self.of(number)
         trace = os.path.join(self.folder, f"{number}.zst")
-        summary = os.path.join(self.summaries, f"{number:06}.fleet.csv.gz")
+        summary = os.path.join(self.summaries, f"{number:06}.fleet.{self.suffix}")
         if recorded:
             self.record(number, trace)
         else:
