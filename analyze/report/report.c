@@ -81,9 +81,12 @@ unsigned report_limits(const struct report *r, char limits[REPORT_LIMITS][REPORT
 	return n;
 }
 
-static void note_limits(struct report *r)
+/* Of the brief section's, msrec has said all that it is short of, but that figures are estimates. */
+static void note_limits(struct report *r, const struct report_section *section)
 {
 	char limits[REPORT_LIMITS][REPORT_LIMIT_SIZE];
+	if (section == &section_brief && !mst_reader_info(r->reader)->sample_bytes)
+		return;
 	for (unsigned n = report_limits(r, limits); n-- > 0;)
 		answer_note_first(r->answer, limits[n]);
 }
@@ -91,7 +94,7 @@ static void note_limits(struct report *r)
 void report_write_section(struct report *report, const struct report_section *section)
 {
 	section->write(report);
-	note_limits(report);
+	note_limits(report, section);
 }
 
 double report_share(uint64_t part, uint64_t whole)
