@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#define APART __attribute__((noinline, noclone))
+#define APART __attribute__((noinline))
 
 static void *volatile kept;
 
