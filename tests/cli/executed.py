@@ -317,7 +317,9 @@ class Tests:
             return "needs root"
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         self.expect(self.run(*nobody, "/bin/ls", "/"), "/bin/ls cannot reach msrec, as another user", "ls")
-        self.expect(self.run("unshare", "-fpm", "--mount-proc", "/bin/ls", "/"), "/bin/ls cannot reach msrec", "ls")
+        spaces = ("unshare", "-fpm", "--mount-proc")
+        if subprocess.call([*spaces, "true"], stderr=subprocess.DEVNULL) == 0:    # not so in a chroot
+            self.expect(self.run(*spaces, "/bin/ls", "/"), "/bin/ls cannot reach msrec", "ls")
         libraries = {"/bin/true", *re.findall(r"(/\S+) \(0x", subprocess.check_output(["ldd", "/bin/true"], text=True))}
         for path in libraries:
             os.makedirs(self.path("root" + os.path.dirname(path)), exist_ok=True)
