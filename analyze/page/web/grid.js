@@ -18,8 +18,8 @@ import { shown } from "./text.js";
 import { count } from "./units.js";
 
 const MARGIN = 3; // rows drawn before and behind those in sight
-const FIRST = 14; // rows drawn at once when a table comes into the page; the others follow behind the frame
-const FIRST_CELLS = 200; // that a frame after a change makes, if more rows than FIRST are in sight
+const FIRST = 10; // rows drawn at once when a table comes into the page; the others follow behind the frame
+const FIRST_CELLS = 120; // that a frame after a change makes, if more rows than FIRST are in sight
 const KEPT = 150; // rows whose elements are kept
 const PRINTED = 60;
 const BESIDE = 180; // px of the window that a table leaves, as the style sheet says
