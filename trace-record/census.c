@@ -103,7 +103,7 @@ static bool find_main_region(struct census *c, uint32_t number)
 	    !target_read(c->target, a->top, &top, sizeof(top)))
 		return false;
 	base = (base + GLIBC_ALIGNMENT - 1) & ~(uint64_t)(GLIBC_ALIGNMENT - 1);
-	end = a->top + (top.head & ~(uint64_t)CHUNK_BITS);
+	end = a->top + glibc_chunk_size(&top);
 	return end - base == a->system_mem &&
 	       add_region(c,
 			  &(struct heap_region){

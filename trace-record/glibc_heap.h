@@ -54,6 +54,11 @@ struct glibc_chunk {
 	uint64_t prev_size, head;
 };
 
+static inline uint64_t glibc_chunk_size(const struct glibc_chunk *chunk)
+{
+	return chunk->head & ~(uint64_t)CHUNK_BITS;
+}
+
 /* What malloc_par counts. */
 struct glibc_mapped {
 	uint64_t blocks, bytes;

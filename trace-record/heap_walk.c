@@ -23,11 +23,6 @@ void heap_walk_finish(struct heap_walk *w)
 
 /* ---- chunks ---- */
 
-static uint64_t size_of(const struct glibc_chunk *chunk)
-{
-	return chunk->head & ~(uint64_t)CHUNK_BITS;
-}
-
 /* A block of a chunk in use has the first word of the next chunk, too. */
 static uint64_t bytes_of(uint64_t chunk_size)
 {
@@ -74,7 +69,7 @@ static bool is_chunk(const struct heap_walk *w, const struct heap_region *r, uin
 static bool take_chunk(struct heap_walk *w, const struct heap_region *r, uint64_t at,
 		       const struct glibc_chunk *chunk, const struct glibc_chunk *next)
 {
-	const uint64_t size = size_of(chunk);
+	const uint64_t size = glibc_chunk_size(chunk);
 
 	if (is_fence(r, size))
 		return true;
@@ -95,7 +90,7 @@ struct place {
 
 static enum step step(struct heap_walk *w, const struct heap_region *r, struct place *p)
 {
-	const uint64_t size = size_of(&p->chunk);
+	const uint64_t size = glibc_chunk_size(&p->chunk);
 	struct glibc_chunk next;
 
 	if (r->top && p->at >= r->top)

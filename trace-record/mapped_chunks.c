@@ -19,20 +19,15 @@ void mapped_chunks_finish(struct mapped_chunks *c)
 	*c = (struct mapped_chunks){ 0 };
 }
 
-static uint64_t size_of(const struct glibc_chunk *chunk)
-{
-	return chunk->head & ~(uint64_t)CHUNK_BITS;
-}
-
 /* In front of an aligned block some of the mapping is not used, and prev_size says how much. */
 uint64_t mapped_chunk_bytes(const struct mapped_chunk *c)
 {
-	return c->chunk.prev_size + size_of(&c->chunk);
+	return c->chunk.prev_size + glibc_chunk_size(&c->chunk);
 }
 
 uint64_t mapped_chunk_usable(const struct mapped_chunk *c)
 {
-	return size_of(&c->chunk) - HEADER;
+	return glibc_chunk_size(&c->chunk) - HEADER;
 }
 
 struct glibc_mapped mapped_chunks_count(const struct mapped_chunks *c)
@@ -69,7 +64,7 @@ static bool is_done(const struct search *s)
 /* Whether a chunk lies `before` bytes behind the start of a mapping with room for `most` bytes. */
 static bool is_mapped(const struct glibc_chunk *chunk, uint64_t before, uint64_t most)
 {
-	const uint64_t size = size_of(chunk);
+	const uint64_t size = glibc_chunk_size(chunk);
 
 	return (chunk->head & CHUNK_BITS) == CHUNK_IS_MMAPPED && chunk->prev_size == before &&
 	       size >= GLIBC_CHUNK_LEAST && size % GLIBC_ALIGNMENT == 0 && size <= most - before &&
@@ -108,8 +103,9 @@ static bool chunk_of(const struct search *s, uint64_t start, uint64_t end, struc
 /* Whether a page that begins so may be the start of such a mapping. */
 static bool looks_mapped(const struct glibc_chunk *chunk, uint64_t most)
 {
-	return chunk->prev_size == 0 && (chunk->head & CHUNK_BITS) == CHUNK_IS_MMAPPED && size_of(chunk) &&
-	       size_of(chunk) % PAGE == 0 && size_of(chunk) <= most;
+	return chunk->prev_size == 0 && (chunk->head & CHUNK_BITS) == CHUNK_IS_MMAPPED &&
+	       glibc_chunk_size(chunk) && glibc_chunk_size(chunk) % PAGE == 0 &&
+	       glibc_chunk_size(chunk) <= most;
 }
 
 /* The first page in [at, end) that may be one; `end`: none. */

@@ -212,39 +212,41 @@ static bool is_in_malloc(const struct contexts *all, const struct code_map *map)
 	return false;
 }
 
-bool thread_is_in_entry(const struct target *target, const struct stopped_thread *thread,
-			const struct code_map *map)
+/* Of a thread that stands still; until the next call. False: it does not. */
+static bool find_stopped(const struct target *target, const struct stopped_thread *thread,
+			 const struct code_map *map, struct contexts *all)
 {
 	static uint64_t words[WORDS];
-	struct contexts all;
 
 	if (thread->stop != THREAD_STOPPED)
 		return false;
-	find_contexts(target, thread, map, words, &all);
-	return is_in_entry(&all, map);
+	find_contexts(target, thread, map, words, all);
+	return true;
+}
+
+bool thread_is_in_entry(const struct target *target, const struct stopped_thread *thread,
+			const struct code_map *map)
+{
+	struct contexts all;
+
+	return find_stopped(target, thread, map, &all) && is_in_entry(&all, map);
 }
 
 bool thread_is_in_malloc(const struct target *target, const struct stopped_thread *thread,
 			 const struct code_map *map)
 {
-	static uint64_t words[WORDS];
 	struct contexts all;
 
-	if (thread->stop != THREAD_STOPPED)
-		return false;
-	find_contexts(target, thread, map, words, &all);
-	return is_in_entry(&all, map) || is_in_malloc(&all, map);
+	return find_stopped(target, thread, map, &all) && (is_in_entry(&all, map) || is_in_malloc(&all, map));
 }
 
 bool thread_is_in_recorder(const struct target *target, const struct stopped_thread *thread,
 			   const struct code_map *map)
 {
-	static uint64_t words[WORDS];
 	struct contexts all;
 
-	if (thread->stop != THREAD_STOPPED)
+	if (!find_stopped(target, thread, map, &all))
 		return false;
-	find_contexts(target, thread, map, words, &all);
 	for (uint32_t i = 0; i < all.n; i++) {
 		const struct context *context = &all.items[i];
 
@@ -259,12 +261,10 @@ bool thread_is_in_recorder(const struct target *target, const struct stopped_thr
 bool thread_is_in_loader(const struct target *target, const struct stopped_thread *thread,
 			 const struct code_map *map)
 {
-	static uint64_t words[WORDS];
 	struct contexts all;
 
-	if (thread->stop != THREAD_STOPPED)
+	if (!find_stopped(target, thread, map, &all))
 		return false;
-	find_contexts(target, thread, map, words, &all);
 	for (uint32_t i = 0; i < all.n; i++) {
 		if (is_in(&map->loader, all.items[i].pc) ||
 		    (!waits_elsewhere(&all.items[i]) && has_caller_in(&all.items[i], &map->loader)))
