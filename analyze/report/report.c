@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "figures.h"
-#include "mst_op.h"
+#include "recording_gaps.h"
 #include "sample_weight.h"
 
 #define SECTION(name) extern const struct report_section section_##name;
@@ -30,27 +30,6 @@ const struct report_section *report_section_find(const char *name)
 	return NULL;
 }
 
-static bool was_off(const struct report *r)
-{
-	uint32_t n;
-	const struct mst_kind *kinds = mst_reader_kinds(r->reader, &n);
-	bool off = false;
-	for (uint32_t i = 0; i < n; i++)
-		off |= kinds[i].op == MST_OP_OFF;
-	return off;
-}
-
-/* Whether it was begun in a process that ran, with the blocks that were there. */
-static bool began_late(const struct report *r)
-{
-	uint32_t n;
-	const struct mst_frame *frames = mst_reader_frames(r->reader, &n);
-	bool late = false;
-	for (uint32_t i = 0; i < n && !late; i++)
-		late = mst_frame_is_earlier(&frames[i]);
-	return late;
-}
-
 unsigned report_limits(const struct report *r, char limits[REPORT_LIMITS][REPORT_LIMIT_SIZE])
 {
 	const struct mst_file_info *info = mst_reader_info(r->reader);
@@ -65,14 +44,14 @@ unsigned report_limits(const struct report *r, char limits[REPORT_LIMITS][REPORT
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "Estimates: the trace is a sample of one block in %" PRIu64 " bytes.",
 			 info->sample_bytes);
-	if (began_late(r))
+	if (recording_has_earlier_blocks(r->reader))
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "Recorded from within the run: what was live before has sizes, but no stacks.");
 	else if (info->initial_state)
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "A part of the run: it begins at %s, with what was live then.",
 			 figure_time(time, info->begin_ns));
-	if (was_off(r) && !began_late(r))
+	if (recording_was_off(r->reader) && !recording_has_earlier_blocks(r->reader))
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "Recording was off for some time: what came then is in no figure.");
 	if (lost)

@@ -12,6 +12,7 @@
 #include "cut_stacks.h"
 #include "moment.h"
 #include "progress.h"
+#include "recording_gaps.h"
 #include "replay.h"
 #include "spools.h"
 
@@ -224,18 +225,10 @@ static void notice_initial_state(const struct tool *tool, const struct tool_trac
 /* Known once the trace is read. */
 static void notice_phases(const struct tool *tool, const struct tool_trace *trace)
 {
-	uint32_t n;
-	const struct mst_kind *kinds = mst_reader_kinds(trace->reader, &n);
-	bool off = false, late = false;
-	for (uint32_t i = 0; i < n; i++)
-		off |= kinds[i].op == MST_OP_OFF;
-	const struct mst_frame *frames = mst_reader_frames(trace->reader, &n);
-	for (uint32_t i = 0; i < n; i++)
-		late |= mst_frame_is_earlier(&frames[i]);
-	if (late)
+	if (recording_has_earlier_blocks(trace->reader))
 		tool_notice(tool, "%s: what was live before the recording has sizes, but no stacks",
 			    trace->name);
-	else if (off)
+	else if (recording_was_off(trace->reader))
 		tool_notice(
 			tool,
 			"%s: recording was off for some time; blocks that came then are not in any figure",

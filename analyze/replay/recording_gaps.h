@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* What a recording lacks, known after the replay. */
+#ifndef ANALYZE_RECORDING_GAPS_H
+#define ANALYZE_RECORDING_GAPS_H
+
+#include "mstrace.h"
+
+/* It was switched off for some time, or begun in a process that ran. */
+bool recording_was_off(const struct mst_reader *reader);
+
+/* It was begun in a process that ran, with the blocks that were there. */
+bool recording_has_earlier_blocks(const struct mst_reader *reader);
+
+#endif
