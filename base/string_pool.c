@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 
@@ -31,6 +32,14 @@ void *pool_take(struct pool *pool, size_t size)
 	assert(pool->used <= pool->size && size <= pool->size - pool->used);
 	pool->used += size;
 	return (char *)block->bytes + pool->used - size;
+}
+
+char *pool_copy(struct pool *pool, const char *text)
+{
+	const size_t size = strlen(text) + 1;
+	char *copy = pool_take(pool, size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
 }
 
 void pool_finish(struct pool *pool)

@@ -16,6 +16,9 @@ struct pool {
 
 /* Aligned to 8 bytes, not cleared; lives until pool_finish(). NULL: no memory. */
 void *pool_take(struct pool *pool, size_t size);
+/* A copy of a text, as long as the pool lives. NULL: no memory. */
+char *pool_copy(struct pool *pool, const char *text);
+
 void pool_finish(struct pool *pool);
 
 #endif

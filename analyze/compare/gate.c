@@ -347,10 +347,9 @@ static bool judge(const struct gate *c, struct gate_row *row, const struct gate_
 /* A copy of a text that may be NULL. False: no memory. */
 static bool keep(struct gate *c, const char **text)
 {
-	const size_t size = *text ? strlen(*text) + 1 : 0;
-	char *copy = *text ? pool_take(&c->pool, size) : NULL;
+	const char *copy = *text ? pool_copy(&c->pool, *text) : NULL;
 	const bool fine = copy || !*text;
-	*text = copy ? memcpy(copy, *text, size) : NULL;
+	*text = copy;
 	return fine;
 }
 

@@ -46,10 +46,8 @@ void summary_finish(struct summary *s)
 /* NULL stays NULL. False: no memory. */
 static bool keep(struct summary *s, const char *text, const char **kept)
 {
-	const size_t size = text ? strlen(text) + 1 : 0;
-	char *copy = text ? pool_take(&s->pool, size) : NULL;
-	*kept = copy ? memcpy(copy, text, size) : NULL;
-	return copy || !text;
+	*kept = text ? pool_copy(&s->pool, text) : NULL;
+	return *kept || !text;
 }
 
 /* ---- Labels ---- */

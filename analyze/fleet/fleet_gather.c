@@ -31,10 +31,8 @@ void fleet_gather_finish(struct fleet_gather *g)
 
 static bool keep(struct fleet_gather *g, const char *text, const char **kept)
 {
-	const size_t size = strlen(text) + 1;
-	char *copy = pool_take(&g->pool, size);
-	*kept = copy ? memcpy(copy, text, size) : NULL;
-	return copy;
+	*kept = pool_copy(&g->pool, text);
+	return *kept;
 }
 
 /* The sum of a key, made if need be: then *fresh. NULL: no memory. */

@@ -10,14 +10,6 @@
 
 /* ---- Functions ---- */
 
-/* A copy in the pool; NULL: no memory. */
-static char *keep(struct fleet *f, const char *text)
-{
-	const size_t size = strlen(text) + 1;
-	char *copy = pool_take(&f->pool, size);
-	return copy ? memcpy(copy, text, size) : NULL;
-}
-
 static const struct mst_module *find_module(const struct fleet *f, uint32_t module)
 {
 	uint32_t n;
@@ -46,7 +38,7 @@ static struct fleet_item *find_function(struct fleet *f, enum fleet_part part, u
 {
 	static const struct call none = { .function = "[no stack]", .file = "", .named = true };
 	const struct call *c = call == MST_NONE ? &none : call_sites_at(f->report->calls, call);
-	char *name = keep(f, c->function), *library = keep(f, module_name(f, module));
+	char *name = pool_copy(&f->pool, c->function), *library = pool_copy(&f->pool, module_name(f, module));
 	bool fresh;
 	if (!name || !library)
 		return NULL;

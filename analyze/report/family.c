@@ -90,8 +90,7 @@ void family_choose(struct family *f, const struct family_window *window)
 /* NULL: no memory, or no text. */
 static const char *keep(struct family *f, const char *text)
 {
-	char *copy = text ? pool_take(&f->pool, strlen(text) + 1) : NULL;
-	return copy ? strcpy(copy, text) : NULL;
+	return text ? pool_copy(&f->pool, text) : NULL;
 }
 
 /* ---- Sites ---- */
