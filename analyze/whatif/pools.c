@@ -7,6 +7,7 @@
 #include "mst_op.h"
 
 enum {
+	NO_PAGE = 0, /* so that classes without one, of which there may be very many, need no memory */
 	PAGE = 4096,
 	GRAIN = 16,            /* sizes of pieces are multiples of it */
 	LARGE = PAGE / 2,      /* larger ones have whole pages */
@@ -18,16 +19,16 @@ struct pool_page {
 	uint32_t class;
 	uint16_t used, filled; /* live blocks; bytes that blocks had, where none has them again */
 	uint32_t before,
-		after; /* pages; MST_NONE: the first or last one. Of an unused page, `after` is the next such one */
+		after; /* pages; NO_PAGE: the first or last one. Of an unused page, `after` is the next such one */
 };
 
 struct pool_pages {
 	const uint32_t *groups; /* by kind; NULL: all are one group, or that of the block's life */
 	bool appends; /* classes of blocks of all sizes, side by side; no room is used again before its page is empty */
-	uint32_t *first; /* [n_classes] page with room; MST_NONE: none */
+	uint32_t *first; /* [n_classes] page with room; NO_PAGE: none */
 	struct pool_page *pages;
 	uint32_t n, room, unused;
-	uint32_t *of_blocks; /* [slots] page of each live block; MST_NONE: it is large */
+	uint32_t *of_blocks; /* [slots] page of each live block; NO_PAGE: it is large */
 };
 
 static uint64_t whole_pages(uint64_t bytes)
@@ -52,9 +53,9 @@ static void push(struct pool_pages *m, uint32_t page)
 {
 	struct pool_page *const p = &m->pages[page];
 	uint32_t *const first = &m->first[p->class];
-	p->before = MST_NONE;
+	p->before = NO_PAGE;
 	p->after = *first;
-	if (*first != MST_NONE)
+	if (*first != NO_PAGE)
 		m->pages[*first].before = page;
 	*first = page;
 }
@@ -62,23 +63,23 @@ static void push(struct pool_pages *m, uint32_t page)
 static void unlink_page(struct pool_pages *m, uint32_t page)
 {
 	const struct pool_page *p = &m->pages[page];
-	if (p->before != MST_NONE)
+	if (p->before != NO_PAGE)
 		m->pages[p->before].after = p->after;
 	else
 		m->first[p->class] = p->after;
-	if (p->after != MST_NONE)
+	if (p->after != NO_PAGE)
 		m->pages[p->after].before = p->before;
 }
 
-/* A page of the class with nothing on it. MST_NONE: no memory. */
+/* A page of the class with nothing on it. NO_PAGE: no memory. */
 static uint32_t new_page(struct pool_pages *m, uint32_t class)
 {
 	uint32_t page = m->unused;
-	if (page != MST_NONE) {
+	if (page != NO_PAGE) {
 		m->unused = m->pages[page].after;
 	} else {
-		if (m->n == MST_NONE || !array_reserve(&m->pages, m->n, &m->room, sizeof(*m->pages)))
-			return MST_NONE;
+		if (m->n == UINT32_MAX || !array_reserve(&m->pages, m->n, &m->room, sizeof(*m->pages)))
+			return NO_PAGE;
 		page = m->n++;
 	}
 	m->pages[page] = (struct pool_page){ .class = class };
@@ -95,7 +96,7 @@ static void drop_page(struct pool_pages *m, uint32_t page)
 	if (!m->appends)
 		unlink_page(m, page);
 	else if (m->first[p->class] == page)
-		m->first[p->class] = MST_NONE;
+		m->first[p->class] = NO_PAGE;
 	p->after = m->unused;
 	m->unused = page;
 }
@@ -111,7 +112,7 @@ static void add(struct pool_figures *f, uint64_t bytes)
 /* False: no memory. */
 static bool come(struct pool_pages *m, struct pool_figures *f, uint32_t slot, uint32_t group, uint64_t size)
 {
-	m->of_blocks[slot] = MST_NONE;
+	m->of_blocks[slot] = NO_PAGE;
 	if (size > LARGE) {
 		add(f, whole_pages(size));
 		return true;
@@ -119,9 +120,9 @@ static bool come(struct pool_pages *m, struct pool_figures *f, uint32_t slot, ui
 	const uint32_t piece = size_of_piece(size), bytes = (piece + 1) * GRAIN;
 	const uint32_t class = m->appends ? group : group * SIZES + piece;
 	uint32_t page = m->first[class];
-	if (page == MST_NONE || (m->appends && m->pages[page].filled + bytes > PAGE)) {
+	if (page == NO_PAGE || (m->appends && m->pages[page].filled + bytes > PAGE)) {
 		page = new_page(m, class);
-		if (page == MST_NONE)
+		if (page == NO_PAGE)
 			return false;
 		add(f, PAGE);
 	}
@@ -137,7 +138,7 @@ static bool come(struct pool_pages *m, struct pool_figures *f, uint32_t slot, ui
 static void go(struct pool_pages *m, struct pool_figures *f, uint32_t slot, uint64_t size)
 {
 	const uint32_t page = m->of_blocks[slot];
-	if (page == MST_NONE) {
+	if (page == NO_PAGE) {
 		f->now -= whole_pages(size);
 		return;
 	}
@@ -252,13 +253,11 @@ static bool model_init(struct pool_pages *m, bool appends, const uint32_t *group
 		       uint32_t slots)
 {
 	const size_t n_classes = (size_t)n_groups * (appends ? 1 : SIZES);
-	*m = (struct pool_pages){ .groups = groups, .appends = appends, .unused = MST_NONE };
+	*m = (struct pool_pages){ .groups = groups, .appends = appends, .n = NO_PAGE + 1 };
 	if (n_classes > UINT32_MAX)
 		return false;
-	m->first = malloc(n_classes * sizeof(*m->first));
+	m->first = calloc(n_classes, sizeof(*m->first));
 	m->of_blocks = malloc((slots + (size_t)1) * sizeof(*m->of_blocks));
-	for (size_t i = 0; m->first && i < n_classes; i++)
-		m->first[i] = MST_NONE;
 	return m->first && m->of_blocks;
 }
 
