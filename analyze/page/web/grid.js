@@ -114,16 +114,22 @@ export class Grid {
 		this.widths = widths;
 		const fixed = widths.reduce((sum, width) => sum + width, 0);
 		this.element.style.setProperty("--columns", `${fixed}rem`);
-		this.headings = columns.map((column) =>
-			h(
-				"th",
-				{ scope: "col", class: this.#class(column), title: column.hint, "data-title": column.title },
-				column.value
-					? h("button", { type: "button", on: { click: () => this.#sortBy(column) } }, column.title)
-					: column.title,
-			),
-		);
-		this.head.replaceChildren(h("tr", { "aria-rowindex": 1 }, this.headings));
+		const before = this.headings ?? [];
+		this.headings = columns.map((column, i) => this.#heading(column, i, before[i]));
+		if (this.headings.length !== before.length || this.headings.some((heading, i) => heading !== before[i]))
+			this.head.replaceChildren(h("tr", { "aria-rowindex": 1 }, this.headings));
+	}
+
+	// A column's heading: that of another one before, if it can be. New elements would have to be laid out.
+	#heading(column, i, before) {
+		const name = this.#class(column),
+			sorts = { type: "button", on: { click: () => this.#sortBy(this.columns[i]) } };
+		const serves = before?.className === (name ?? "") && Boolean(before.firstElementChild) === Boolean(column.value);
+		const heading = serves ? before : h("th", { scope: "col", class: name }, column.value && h("button", sorts));
+		setText(column.value ? heading.firstElementChild : heading, column.title);
+		heading.dataset.title = column.title;
+		heading.title = column.hint ?? "";
+		return heading;
 	}
 
 	// Shows other rows, or the same objects with other figures: then only what changed is drawn.
