@@ -11,4 +11,7 @@ bool recording_was_off(const struct mst_reader *reader);
 /* It was begun in a process that ran, with the blocks that were there. */
 bool recording_has_earlier_blocks(const struct mst_reader *reader);
 
+/* It has pages, and no block came or went: as of the exact engine with --pages. */
+bool recording_has_only_pages(const struct mst_reader *reader);
+
 #endif

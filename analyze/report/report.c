@@ -54,6 +54,9 @@ unsigned report_limits(const struct report *r, char limits[REPORT_LIMITS][REPORT
 	if (recording_was_off(r->reader) && !recording_has_earlier_blocks(r->reader))
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "Recording was off for some time: what came then is in no figure.");
+	if (recording_has_only_pages(r->reader))
+		snprintf(limits[n++], REPORT_LIMIT_SIZE,
+			 "The trace has pages and no blocks: msreplay --pages-as-heap=yes shows them.");
 	if (lost)
 		snprintf(limits[n++], REPORT_LIMIT_SIZE, "%" PRIu64 " event%s lost while recording.", lost,
 			 lost == 1 ? " was" : "s were");

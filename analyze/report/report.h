@@ -177,7 +177,7 @@ uint64_t report_growth_from(const struct report *report);
 /* How the process ended: "exit 0", "killed by signal 9" ... Returns a constant, or `text`. */
 const char *report_describe_end(const struct report *report, char text[64]);
 
-enum { REPORT_LIMITS = 5, REPORT_LIMIT_SIZE = 100 };
+enum { REPORT_LIMITS = 6, REPORT_LIMIT_SIZE = 100 };
 
 /* What is true of all figures, such as that they are estimates: sentences, those that say most first. Their number. */
 unsigned report_limits(const struct report *report, char limits[REPORT_LIMITS][REPORT_LIMIT_SIZE]);

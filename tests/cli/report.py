@@ -108,6 +108,18 @@ class Tests:
                 for form in "text", "markdown", "csv":
                     self.ask("--format=" + form, *SECTIONS, *words, trace, status=status)
 
+    def test_pages_alone(self):
+        """Sections of blocks say that there are none; with one block they don't."""
+        source, program = os.path.join(self.folder, "pages.c"), os.path.join(self.folder, "pages")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <stdlib.h>\nint main(int argc, char **argv) { return argc > 1 && !malloc(9); }\n")
+        subprocess.run([*compiler(), "-o", program, source], check=True)
+        said = "The trace has pages and no blocks: msreplay --pages-as-heap=yes shows them."
+        for words, expected in (("--pages", program), True), (("--pages", program, "1"), False), ((program,), False):
+            trace = self.record("pages", *words)
+            for section in SECTIONS[:-1]:
+                assert (said in self.ask(section, trace)) == expected, (words, section)
+
     def test_schema(self):
         if jsonschema is None:
             return "python3-jsonschema is not installed"
