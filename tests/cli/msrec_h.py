@@ -39,6 +39,8 @@ int f(char *p, unsigned long n)
 		VALGRIND_RESIZEINPLACE_BLOCK(p, n, n + 1, 0);
 	VALGRIND_FREELIKE_BLOCK(p, 0);
 	msrec_mark("worked");
+	msrec_span_begin("works");
+	msrec_span_end();
 	return MSREC_RECORDING;
 }
 """
@@ -113,7 +115,8 @@ class Tests:
             expected = {("alloc", MALLOCLIKE): 3, ("alloc", RESIZEINPLACE): 1, ("free", MALLOCLIKE): 3,
                         ("free", RESIZEINPLACE): 1}
             assert self.calls(text) == expected, f"recorded {self.calls(text)}"
-            assert re.findall(r"^mark .* thread=\d+ (.*)", text, re.M) == ["worked"], "lacks its mark"
+            marks = re.findall(r"^mark .* thread=\d+ (.*)", text, re.M)
+            assert marks == ["worked", "span:works", "/span"], f"has marks {marks}"
             replayed = self.run(self.msreplay, "--time-unit=B", "--threshold=0", "--detailed-freq=1",
                                 "--massif-out-file=-", trace)
             places = {place[1:] for place in TREE.findall(replayed)}

@@ -63,7 +63,9 @@ __attribute__((noinline)) int request_work(int times)
 	MSREC_FREELIKE((unsigned long)(memory + evaluated++));
 	MSREC_MALLOCLIKE(NULL, evaluated++);
 	evaluated < 0 ? (void)0 : msrec_mark(evaluated++ ? "worked" : "");
-	return evaluated == 3 ? MSREC_RECORDING : -1;
+	msrec_span_begin(evaluated++ ? "works" : "");
+	evaluated < 0 ? (void)0 : msrec_span_end();
+	return evaluated == 4 ? MSREC_RECORDING : -1;
 }
 
 #ifndef STATIC

@@ -80,6 +80,10 @@ enum mst_op {
 	MST_OP_COUNT = 64 /* numbers at or above this are invalid */
 };
 
+/* Marks that begin a span, whose name follows, and end one (FORMAT.md, "MARKS"). */
+#define MST_SPAN_BEGIN "span:"
+#define MST_SPAN_END "/span"
+
 /*
  * Whether blocks of the operation are custom: they lie in the program's own memory and take exactly their
  * size.

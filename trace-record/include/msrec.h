@@ -8,6 +8,12 @@
  * A mark stands exactly between what the calling thread allocated and freed before and after it. The name is copied, up to
  * 255 bytes of it; several marks may have one name. It may be made in any thread and in signal handlers, and never allocates.
  *
+ *     msrec_span_begin("GET /")               what the calling thread does from here on is a span of this name,
+ *     msrec_span_end()                        which ends here: the thread's youngest open span does.
+ *
+ * For `msreport spans`: what each request, task or query allocates and leaves behind. Spans may be nested. Each border is a
+ * mark: "span:" with up to 250 bytes of the name, and "/span".
+ *
  *     msrec_on()                              from here on, blocks that are allocated are recorded.
  *     msrec_off()                             from here on they are not; frees of recorded blocks still are.
  *
@@ -52,6 +58,8 @@ void msrec_malloclike(const void *block, size_t size);
 void msrec_freelike(const void *block);
 void msrec_resizeinplace(const void *block, size_t size);
 void msrec_mark(const char *name);
+void msrec_span_begin(const char *name);
+void msrec_span_end(void);
 void msrec_on(void);
 void msrec_off(void);
 #ifdef __cplusplus
@@ -93,11 +101,20 @@ void msrec_off(void);
 		MSREC_CALL_(msrec_mark, (msrec_name_));                                                      \
 	}))
 
+#define msrec_span_begin(name)                                                                               \
+	(__extension__({                                                                                     \
+		const char *const msrec_name_ = (name);                                                      \
+		MSREC_CALL_(msrec_span_begin, (msrec_name_));                                                \
+	}))
+
+#define msrec_span_end() (__extension__({ MSREC_CALL_(msrec_span_end, ()); }))
 #define msrec_on() (__extension__({ MSREC_CALL_(msrec_on, ()); }))
 #define msrec_off() (__extension__({ MSREC_CALL_(msrec_off, ()); }))
 
 #else
 #define msrec_mark(name) ((void)(name))
+#define msrec_span_begin(name) ((void)(name))
+#define msrec_span_end() ((void)0)
 #define msrec_on() ((void)0)
 #define msrec_off() ((void)0)
 #define MSREC_CALL_(name, arguments)                                                                         \

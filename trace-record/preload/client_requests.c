@@ -7,6 +7,7 @@
 #include "msrec.h"
 #include "next_malloc.h"
 #include "recorder.h"
+#include "shm.h"
 
 /* A request may come before the first allocation. */
 static inline bool is_block(const void *block)
@@ -35,6 +36,8 @@ EXPORT void msrec_resizeinplace(const void *block, size_t size)
 
 /* The header's macros of these names are for programs. */
 #undef msrec_mark
+#undef msrec_span_begin
+#undef msrec_span_end
 #undef msrec_on
 #undef msrec_off
 
@@ -42,6 +45,25 @@ EXPORT void msrec_mark(const char *name)
 {
 	if (next_ready || next_resolve())
 		recorder_named_mark(name ? name : "");
+}
+
+/* The prefix and as much of the name as a mark has room for. */
+EXPORT void msrec_span_begin(const char *name)
+{
+	char text[SHM_MARK_MOST + 1] = MST_SPAN_BEGIN;
+	size_t n = sizeof(MST_SPAN_BEGIN) - 1;
+
+	if (!next_ready && !next_resolve())
+		return;
+	while (name && *name && n < SHM_MARK_MOST)
+		text[n++] = *name++;
+	recorder_named_mark(text);
+}
+
+EXPORT void msrec_span_end(void)
+{
+	if (next_ready || next_resolve())
+		recorder_named_mark(MST_SPAN_END);
 }
 
 EXPORT void msrec_on(void)
