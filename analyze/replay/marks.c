@@ -10,6 +10,20 @@
 
 enum { LISTED = 20 }; /* names in a message */
 
+enum mark_role mark_role(const struct mst_mark *mark)
+{
+	if (mark->thread == MST_NONE)
+		return MARK_POINT;
+	if (strncmp(mark->name, MST_SPAN_BEGIN, strlen(MST_SPAN_BEGIN)) == 0)
+		return MARK_SPAN_BEGIN;
+	return strcmp(mark->name, MST_SPAN_END) == 0 ? MARK_SPAN_END : MARK_POINT;
+}
+
+const char *mark_span_name(const struct mst_mark *mark)
+{
+	return mark->name + strlen(MST_SPAN_BEGIN);
+}
+
 /* A name that is looked for; with "#N" behind it the Nth mark of the shorter name will do. */
 struct wanted {
 	const char *name;

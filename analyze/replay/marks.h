@@ -17,6 +17,13 @@ struct mark_place {
 	uint64_t time_ns; /* since time 0 */
 };
 
+/* What a mark is: a border of a span of its thread (FORMAT.md), or neither. */
+enum mark_role { MARK_POINT, MARK_SPAN_BEGIN, MARK_SPAN_END };
+enum mark_role mark_role(const struct mst_mark *mark);
+
+/* The name of a span that a mark begins. */
+const char *mark_span_name(const struct mst_mark *mark);
+
 enum marks_result { MARKS_FOUND, MARKS_NOT_FOUND, MARKS_NO_MEMORY };
 
 /*

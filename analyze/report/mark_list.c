@@ -32,41 +32,58 @@ static void describe(char text[NAME_MOST + FIGURE_SIZE + 16], const struct repor
 	free(name);
 }
 
-/* As many as fit, and how many there are. */
-static void write_line(struct report *r, const struct mst_mark *marks, uint32_t n)
+/* As many as fit, and how many there are: `points`. */
+static void write_line(struct report *r, const struct mst_mark *marks, uint32_t n, uint32_t points)
 {
 	char line[LINE + NAME_MOST + FIGURE_SIZE + 40], one[NAME_MOST + FIGURE_SIZE + 16];
 	size_t used = 0;
-	uint32_t i = 0;
-	for (; i < n; i++) {
+	uint32_t shown = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (mark_role(&marks[i]) != MARK_POINT)
+			continue;
 		describe(one, r, &marks[i]);
-		if (i > 0 && used + strlen(one) > LINE)
+		if (shown > 0 && used + strlen(one) > LINE)
 			break;
-		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", i ? ", " : "", one);
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", shown ? ", " : "", one);
+		shown++;
 	}
-	if (i < n)
-		snprintf(line + used, sizeof(line) - used, " ... %" PRIu32 " in all", n);
+	if (shown < points)
+		snprintf(line + used, sizeof(line) - used, " ... %" PRIu32 " in all", points);
 	answer_fact_text(r->answer, "marked", "marks", line);
+}
+
+static void write_mark(struct report *r, const struct mst_mark *marks, uint32_t i)
+{
+	uint32_t n_threads;
+	const struct mst_thread *threads = mst_reader_threads(r->reader, &n_threads);
+	answer_text(r->answer, marks[i].name);
+	answer_number(r->answer, marks_ordinal(marks, i));
+	answer_number(r->answer, marks[i].time << mst_reader_time_shift(r->reader));
+	if (marks[i].thread < n_threads)
+		answer_number(r->answer, threads[marks[i].thread].tid);
+	else
+		answer_nothing(r->answer);
 }
 
 void mark_list_write(struct report *r)
 {
-	const unsigned shift = mst_reader_time_shift(r->reader);
-	uint32_t n, n_threads;
+	uint32_t n, points = 0, spans = 0, listed = 0;
 	const struct mst_mark *marks = mst_reader_marks(r->reader, &n);
-	const struct mst_thread *threads = mst_reader_threads(r->reader, &n_threads);
-	if (n == 0)
-		return;
-	write_line(r, marks, n);
-	answer_table(r->answer, "marks", NULL, columns, sizeof(columns) / sizeof(*columns));
-	for (uint32_t i = 0; i < n && i < LISTED; i++) {
-		answer_text(r->answer, marks[i].name);
-		answer_number(r->answer, marks_ordinal(marks, i));
-		answer_number(r->answer, marks[i].time << shift);
-		if (marks[i].thread < n_threads)
-			answer_number(r->answer, threads[marks[i].thread].tid);
-		else
-			answer_nothing(r->answer);
+	for (uint32_t i = 0; i < n; i++) {
+		points += mark_role(&marks[i]) == MARK_POINT;
+		spans += mark_role(&marks[i]) == MARK_SPAN_BEGIN;
 	}
-	answer_left_out(r->answer, n > LISTED ? n - LISTED : 0);
+	if (spans)
+		answer_fact(r->answer, "marked_spans", "marked spans", ANSWER_COUNT, spans);
+	if (points == 0)
+		return;
+	write_line(r, marks, n, points);
+	answer_table(r->answer, "marks", NULL, columns, sizeof(columns) / sizeof(*columns));
+	for (uint32_t i = 0; i < n && listed < LISTED; i++) {
+		if (mark_role(&marks[i]) != MARK_POINT)
+			continue;
+		write_mark(r, marks, i);
+		listed++;
+	}
+	answer_left_out(r->answer, points - listed);
 }

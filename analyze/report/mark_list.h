@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The marks of a trace, in the overview: a line on a screen, all of them for scripts. */
+/*
+ * The marks of a trace, in the overview: a line on a screen, all of them for scripts. Of those that are borders of spans,
+ * only the number of spans.
+ */
 #ifndef ANALYZE_MARK_LIST_H
 #define ANALYZE_MARK_LIST_H
 

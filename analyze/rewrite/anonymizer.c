@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "marks.h"
 #include "string_set.h"
 
 enum { DIGITS = 13 }; /* 52 bits: a million names collide once in 9,000 traces */
@@ -98,6 +99,26 @@ const char *anonymizer_name(struct anonymizer *a, char letter, const char *text)
 	const int n = snprintf(name, sizeof(name), "%c%0*" PRIx64, letter, DIGITS,
 			       hash(a->key, text, strlen(text)) >> (64 - 4 * DIGITS));
 	return string_set_add(a->texts, name, (size_t)n);
+}
+
+const char *anonymizer_mark(struct anonymizer *a, const struct mst_mark *mark)
+{
+	char name[64];
+	const char *hidden;
+	int n;
+	switch (mark_role(mark)) {
+	case MARK_SPAN_END:
+		return mark->name;
+	case MARK_SPAN_BEGIN:
+		hidden = anonymizer_name(a, 'k', mark_span_name(mark));
+		if (!hidden)
+			return NULL;
+		n = snprintf(name, sizeof(name), MST_SPAN_BEGIN "%s", hidden);
+		return string_set_add(a->texts, name, (size_t)n);
+	case MARK_POINT:
+		break;
+	}
+	return anonymizer_name(a, 'k', mark->name);
 }
 
 static const char *base_name(const char *path)

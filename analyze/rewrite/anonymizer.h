@@ -20,7 +20,10 @@ void anonymizer_destroy(struct anonymizer *anonymizer); /* NULL is allowed */
 /* As mst_rename; `context` is an anonymizer. Texts stay until anonymizer_destroy(). */
 const char *anonymizer_rename(void *context, enum mst_text what, const char *text, const char *module);
 
-/* A program's name, or a mark's. NULL: no memory. */
+/* A program's name. NULL: no memory. */
 const char *anonymizer_name(struct anonymizer *anonymizer, char letter, const char *text);
+
+/* A mark's name; a border of a span stays one. NULL: no memory. */
+const char *anonymizer_mark(struct anonymizer *anonymizer, const struct mst_mark *mark);
 
 #endif

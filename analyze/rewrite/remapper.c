@@ -129,7 +129,7 @@ int remapper_mark(struct remapper *remapper, const struct mst_mark *mark)
 
 	if (remapper_drops(remapper, REMAPPER_MARKS))
 		return 0;
-	if (remapper->anonymizer && !(name = anonymizer_name(remapper->anonymizer, 'k', name)))
+	if (remapper->anonymizer && !(name = anonymizer_mark(remapper->anonymizer, mark)))
 		return MST_ERR_NOMEM;
 	if (mark->thread != MST_NONE)
 		err = remapper_drops(remapper, REMAPPER_THREADS)
