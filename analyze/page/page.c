@@ -45,8 +45,8 @@ void page_outline_read(struct page_outline *o, struct mst_reader *reader)
 
 bool page_has_section(const struct report_section *section)
 {
-	/* The tree says these of any range, or they are the overview again. */
-	static const char *const others[] = { "peak", "growth", "brief" };
+	/* The tree says these of any range, they are the overview again, or need a question. */
+	static const char *const others[] = { "peak", "growth", "brief", "spans" };
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (strcmp(section->name, others[i]) == 0)
 			return false;

@@ -18,6 +18,7 @@
 #include "savings.h"
 #include "settings.h"
 #include "sites.h"
+#include "spans.h"
 #include "suppressions.h"
 #include "symbolize.h"
 #include "temporaries.h"
@@ -61,6 +62,7 @@ struct report_query {
 	unsigned stack_digits; /* hexadecimal ones, 1 to 16; 0: it isn't asked for */
 	double threshold;      /* of a tree, in shares */
 	struct sites_hidden hidden;
+	struct span_query span;            /* of section spans; without `text`: those that are marked */
 	struct suppressions *suppressions; /* of the leaks; what each hid is noted in it */
 };
 
@@ -86,7 +88,10 @@ struct report {
 	struct mistakes *mistakes;
 	struct own_peaks *own_peaks[GROUPINGS]; /* BY_FUNCTION, BY_SITE, BY_LIBRARY */
 	struct turnover *turnover;
-	struct savings *savings; /* made between the passes */
+	/* Made between the passes. */
+	struct savings *savings;
+	struct spans *spans;
+	struct span_calls *span_calls; /* of `spans`; NULL: they need none */
 
 	struct mst_end end; /* with `ended` */
 	bool ended;

@@ -23,6 +23,7 @@ enum {
 	KEY_ALLOC_FN,
 	KEY_ALL_FRAMES,
 	KEY_STACK,
+	KEY_SPAN,
 	KEY_SUPPRESSIONS,
 	KEY_NO_SUPPRESSIONS,
 	KEY_TEMPORARY,
@@ -64,6 +65,9 @@ static const struct argp_option options[] = {
 	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_QUESTION },
 	{ "stack", KEY_STACK, "ID", 0,
 	  "show one stack's whole life; its id, or the first digits, as tables have it", GROUP_QUESTION },
+	{ "span", KEY_SPAN, "WHAT", 0,
+	  "of section spans: calls of a FUNCTION, mark:NAME, thread or every:TIME (what the program marks)",
+	  GROUP_QUESTION },
 	{ "suppressions", KEY_SUPPRESSIONS, "FILE", 0,
 	  "leave out of section leaks what lines leak:PATTERN say, as LeakSanitizer has them (repeatable)",
 	  GROUP_QUESTION },
@@ -254,6 +258,16 @@ static error_t parse_stack(struct report_command *command, struct argp_state *st
 	return add_section(command, &section_stack);
 }
 
+static void parse_span(struct report_command *command, struct argp_state *state, const char *value)
+{
+	if (!span_query_parse(&command->query.span, value))
+		argp_error(
+			state,
+			"--span=%s: should be a function such as 'handle_*', each:FUNCTION, mark:NAME, thread, "
+			"or every:TIME of 1ms or more",
+			value);
+}
+
 static error_t read_suppressions(struct report_command *command, struct argp_state *state, const char *name)
 {
 	uint32_t line = 0;
@@ -398,6 +412,28 @@ static void check_follow(struct report_command *command, struct argp_state *stat
 		command->delay_ms = DELAY_MS;
 }
 
+/* What the calls of a function are is seen from all of the program's calls. */
+static void check_span(const struct report_command *command, struct argp_state *state)
+{
+	const struct span_query *span = &command->query.span;
+	if (span->text && span->kind == SPANS_CALLS && command->filter.n_words)
+		argp_error(state,
+			   "--span=%s is told from all calls of the program: of the filters only --from and "
+			   "--until are for it",
+			   span->text);
+}
+
+/* --span asks for its section. */
+static error_t add_spans(struct report_command *command)
+{
+	const struct report_section *spans = report_section_find("spans");
+	for (size_t i = 0; i < command->n_sections; i++) {
+		if (command->sections[i] == spans)
+			return 0;
+	}
+	return command->query.span.text ? add_section(command, spans) : 0;
+}
+
 /* The trace is there; without a section the first one is meant. */
 static error_t end_words(struct report_command *command, struct argp_state *state)
 {
@@ -406,9 +442,11 @@ static error_t end_words(struct report_command *command, struct argp_state *stat
 			   command->n_sections ? "which trace? (a trace of that name is ./%s)"
 					       : "which trace?",
 			   command->n_sections ? command->sections[command->n_sections - 1]->name : "");
-	const error_t error = end_inputs(command);
+	error_t error = end_inputs(command);
+	error = error ? error : add_spans(command);
 	if (error)
 		return error;
+	check_span(command, state);
 	check_diff(command, state);
 	if (command->fleet)
 		check_fleet(command, state);
@@ -536,6 +574,9 @@ static error_t parse_question(struct report_command *command, struct argp_state 
 		return 0;
 	case KEY_STACK:
 		return parse_stack(command, state, value);
+	case KEY_SPAN:
+		parse_span(command, state, value);
+		return 0;
 	case KEY_SUPPRESSIONS:
 		return read_suppressions(command, state, value);
 	case KEY_NO_SUPPRESSIONS:

@@ -169,6 +169,8 @@ static void destroy(struct report *r)
 	temporaries_destroy(r->temporaries);
 	mistakes_destroy(r->mistakes);
 	savings_destroy(r->savings);
+	spans_destroy(r->spans);
+	span_calls_destroy(r->span_calls);
 	turnover_destroy(r->turnover);
 	thread_changes_destroy(r->thread_changes);
 	for (unsigned by = 0; by < GROUPINGS; by++)

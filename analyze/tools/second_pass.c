@@ -41,8 +41,10 @@ int second_pass_run(const struct report_command *command, const struct tool_trac
 		if (page_has_section(report_sections[i]))
 			plan(report_sections[i], report, &observers);
 	}
-	for (size_t i = 0; !page && i < command->n_sections; i++)
-		plan(command->sections[i], report, &observers);
+	for (size_t i = 0; i < command->n_sections; i++) {
+		if (!page || !page_has_section(command->sections[i]))
+			plan(command->sections[i], report, &observers);
+	}
 	if (report->no_memory)
 		error = MST_ERR_NOMEM;
 	else if (observers.n)

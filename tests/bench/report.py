@@ -24,7 +24,7 @@ import workloads                                          # noqa: E402
 from days import MILLION, Run, generate, options_of, record    # noqa: E402
 from harness import Build, Scratch                        # noqa: E402
 
-SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "threads",
+SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "spans", "threads",
             "functions", "errors")
 # All blocks pass, few do; names of all functions; threads; lifetimes, for which each record is read twice.
 FILTERS = ("--size=1-", "--size=64k-", "--function=*", "--thread=*", "--lifetime=-100calls", "--lifetime=10s-")

@@ -78,6 +78,34 @@ t msreport leaks --suppressions=missing T
 echo 'leak 0x16' >wrong
 t msreport leaks --suppressions=wrong T
 t msreport growth --from=10s --until=00:15 T
+
+# Two threads handle requests, each a span; one keeps 64 bytes, and one is dropped by the next.
+awk 'BEGIN {
+	print "stack 1 0x1300 0x1200 0x1000"; print "stack 2 0x1400 0x1200 0x1000"; print "stack 3 0x1000"
+	for (i = 0; i < 200; i++) {
+		print "time " i "000000"; print "thread " i % 2; print "alloc " b++ " malloc 3 10"; print "free " b - 1
+		print "mark span:" (i % 3 ? "GET" : "PUT"); print "alloc " b++ " new 1 " 100 + i; print "free " b - 1
+		if (kept[i % 2])
+			print "free " kept[i % 2] - 1
+		print "alloc " b++ " malloc 2 " 300 + i % 7; kept[i % 2] = b
+		if (i % 20 == 0)
+			print "alloc " b++ " malloc 1 64"
+		print "time " i "500000"; print "mark /span"
+	}
+	print "end 300000000"
+}' >spans_script
+script2trace spans_script S
+t msreport spans S
+t msreport S
+t msreport --span=mark:GET --top=2 --format=markdown S
+t msreport '--span=*0x1200*' --format=csv --top=1 S
+t msreport --span=thread S
+t msreport --span=every:50ms --from=100ms S
+t msreport spans T
+t msreport --span='*0x1400*' T
+t msreport --span=every:0 T
+t msreport --span=main --size=1- T
+t msreport --span=main --diff S T
 t msreport steps T
 t msreport churn T
 t msreport savings T

@@ -167,8 +167,9 @@ class Tests:
 
     def test_sections_beside(self):
         """A section that is named is answered as without the page."""
-        words = [self.msreport, "-q", "peak", "--format=json", self.trace]
-        assert self.run(*words).stdout == self.run(*words, f"--html={self.path('p.html')}").stdout
+        for section in "peak", "savings", "--span=thread":
+            words = [self.msreport, "-q", section, "--format=json", self.trace]
+            assert self.run(*words).stdout == self.run(*words, f"--html={self.path('p.html')}").stdout, section
         assert self.run(self.msreport, "-q", f"--html={self.path('p.html')}", self.trace).stdout == b""
         self.run(self.msreport, "-q", "peak", "--html=-", self.trace, status=64)
 

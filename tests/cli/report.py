@@ -28,8 +28,8 @@ try:
 except ImportError:
     jsonschema = None
 
-SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "threads", "libraries",
-            "functions", "lines", "errors", "rss", "brief")
+SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "spans", "threads",
+            "libraries", "functions", "lines", "errors", "rss", "brief")
 
 
 def strict(schema):
@@ -128,6 +128,7 @@ class Tests:
         for trace in (self.trace, self.python, self.steps):
             for words in (SECTIONS, ("peak", "leaks", "growth", "churn", "--by=library"), ("peak", "--by=type"),
                           ("peak", "--by=thread", "--at=end"), ("growth", "--by=size"), ("--stack=1",), ("--stack=c",),
+                          ("--span=*",), ("--span=each:*",), ("--span=thread",), ("--span=every:1ms",),
                           ("--check=peak<=1G", "--check=errors==0", "--check=peak(fn~a)>=0"),
                           ("--diff", self.python, "--figure=all"), ("--diff", self.trace, "--by=library"),
                           ("--diff", self.trace, "--diff", self.python, "--figure=end,life")):

@@ -25,7 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 RECORDED = ["exceptions", "inline_chain", "realloc", "threads"]
 FROM = ["heaptrack", "massif", "memusage", "mtrace"]
 FORMATS = re.compile(r"^(\S+) +\.", re.MULTILINE)
-SECTIONS = ("overview peak leaks growth steps churn savings sizes threads libraries functions lines errors rss "
+SECTIONS = ("overview peak leaks growth steps churn savings sizes spans threads libraries functions lines errors rss "
             "brief").split()
 PROGRAMS = {"msreplay": "analyze", "msconvert": "analyze", "msreport": "analyze", "mstop": "analyze",
             "ms_print": "ms_print", "cook": "tests/fuzz", "frame_names": "tests/tools"}

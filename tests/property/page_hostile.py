@@ -68,6 +68,8 @@ def mutate(rng, recipe):
 class Kitchen:
     """Makes traces and their pages in one folder."""
 
+    script = SCRIPT
+
     def __init__(self, build, folder):
         self.folder, self.tool, self.recipes = folder, build.file, []
         for corpus in ("reader", "replay", "seek"):
@@ -81,7 +83,7 @@ class Kitchen:
 
     def sound(self):
         with open(self.path("script"), "w", encoding="utf-8") as file:
-            file.write(SCRIPT)
+            file.write(self.script)
         subprocess.run([self.tool("tests/tools/script2trace"), self.path("script"), self.path("sound.zst")], check=True)
         subprocess.run([self.tool("tests/fuzz/cook"), "-r", self.path("sound.zst"), self.path("recipe")], check=True)
         with open(self.path("recipe"), "rb") as file:
@@ -95,9 +97,9 @@ class Kitchen:
         with open(self.path("recipe"), "wb") as file:
             file.write(recipe)
         subprocess.run([self.tool("tests/fuzz/cook"), self.path("recipe"), self.path("t.zst")], check=True)
-        self.check_page()
+        self.check()
 
-    def check_page(self):
+    def check(self):
         html = self.path("page.html")
         if os.path.exists(html):
             os.unlink(html)

@@ -23,7 +23,8 @@
  *   free B
  *   resize B S SIZE      realloc to a size above 0
  *   free_by B OP S       block B goes by another call than free
- *   call OP S SIZE       a failed call, or a mark
+ *   call OP S SIZE       a failed call, or a marker
+ *   mark NAME            the thread marks this point; a name without blanks
  *   failed_resize B S SIZE
  *   free_again B         free of an address whose last block, B, is gone
  *   null_frees N
@@ -297,6 +298,11 @@ static void do_free_again(void)
 	check(mst_writer_free(writer, MST_UNKNOWN_KIND, UINT64_MAX));
 }
 
+static void do_mark(void)
+{
+	check(mst_writer_mark(writer, time_ns, thread, take_word()));
+}
+
 static void do_null_frees(void)
 {
 	mst_writer_null_frees(writer, take_number());
@@ -352,6 +358,7 @@ static void run_line(char *line)
 		{ "call", do_call },
 		{ "failed_resize", do_failed_resize },
 		{ "free_again", do_free_again },
+		{ "mark", do_mark },
 		{ "null_frees", do_null_frees },
 		{ "memory", do_memory },
 		{ "peak_resident", do_peak_resident },

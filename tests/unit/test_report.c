@@ -14,6 +14,9 @@
 #include "histogram.h"
 #include "observer_list.h"
 #include "short_name.h"
+#include "span_query.h"
+#include "spread.h"
+#include "stack_sums.h"
 #include "steps.h"
 #include "suppressions.h"
 #include "verdict.h"
@@ -588,6 +591,83 @@ static void durations_have_units(void **state)
 		assert_false(duration_parse(bad[i], &ns));
 }
 
+/* ---- Spans ---- */
+
+static void spans_are_asked_for_by_words(void **state)
+{
+	static const struct {
+		const char *text;
+		enum span_kind kind;
+		const char *pattern; /* NULL: refused */
+	} all[] = {
+		{ "handle_*", SPANS_CALLS, "handle_*" },
+		{ "Server::handle(int)", SPANS_CALLS, "Server::handle(int)" },
+		{ "mark::set", SPANS_CALLS, "mark::set" },
+		{ "function:thread", SPANS_CALLS, "thread" },
+		{ "each:a", SPANS_CALLS, "a" },
+		{ "mark:*", SPANS_MARKED, "*" },
+		{ "mark:GET /::1", SPANS_MARKED, "GET /::1" },
+		{ "thread", SPANS_THREADS, "thread" },
+		{ "every:1ms", SPANS_WINDOWS, "every:1ms" },
+		{ "", SPANS_CALLS, NULL },
+		{ "mark:", SPANS_CALLS, NULL },
+		{ "each:", SPANS_CALLS, NULL },
+		{ "every:", SPANS_CALLS, NULL },
+		{ "every:999us", SPANS_CALLS, NULL },
+		{ "every:1parsec", SPANS_CALLS, NULL },
+	};
+	struct span_query query;
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		assert_int_equal(span_query_parse(&query, all[i].text), all[i].pattern != NULL);
+		if (!all[i].pattern)
+			continue;
+		assert_int_equal(query.kind, all[i].kind);
+		assert_string_equal(query.pattern, all[i].pattern);
+		assert_int_equal(query.each, strncmp(all[i].text, "each", 4) == 0);
+	}
+}
+
+static void a_spread_is_exact_up_to_its_bound(void **state)
+{
+	struct spread spread = { 0 };
+	(void)state;
+	for (uint32_t i = 0; i < SPREAD_EXACT; i++)
+		assert_true(spread_add(&spread, (uint64_t)i * 7919 % SPREAD_EXACT));
+	assert_int_equal(spread_quantile(&spread, .5), SPREAD_EXACT / 2 - 1);
+	assert_int_equal(spread_quantile(&spread, 1), SPREAD_EXACT - 1);
+	assert_int_equal(spread_quantile(&spread, 0), 0);
+	assert_true(spread_add(&spread, 5));
+	assert_false(spread_is_exact(&spread));
+	assert_in_range(spread_quantile(&spread, .5), SPREAD_EXACT / 2 * 4 / 5, SPREAD_EXACT / 2);
+	assert_int_equal(spread.most, SPREAD_EXACT - 1);
+	assert_int_equal(spread.n, SPREAD_EXACT + 1);
+	spread_finish(&spread);
+}
+
+static void sums_of_stacks_begin_anew(void **state)
+{
+	struct stack_sums sums = { 0 };
+	(void)state;
+	for (uint32_t round = 0; round < 300; round++) {
+		stack_sums_clear(&sums);
+		assert_int_equal(sums.used, 0);
+		/* Among those with the most bytes the lowest number counts. */
+		for (uint32_t i = 0; i < 2 * round; i++)
+			assert_true(stack_sums_add(&sums, 1000 + i % (round + 1), i < round ? 3 : 4));
+		if (round)
+			assert_int_equal(sums.largest, round == 1 ? 1001 : 1000);
+		if (round > 1)
+			assert_int_equal(sums.most, 7);
+	}
+	sums.epoch = UINT32_MAX;
+	stack_sums_clear(&sums);
+	assert_true(stack_sums_add(&sums, 1001, 1));
+	assert_int_equal(sums.most, 1);
+	assert_int_equal(sums.largest, 1001);
+	stack_sums_finish(&sums);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -616,6 +696,9 @@ int main(void)
 		cmocka_unit_test(suppressions_match_parts),
 		cmocka_unit_test(malformed_suppressions_have_a_line),
 		cmocka_unit_test(durations_have_units),
+		cmocka_unit_test(spans_are_asked_for_by_words),
+		cmocka_unit_test(a_spread_is_exact_up_to_its_bound),
+		cmocka_unit_test(sums_of_stacks_begin_anew),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion for msreport.
 
-set -l sections overview peak leaks growth steps churn savings sizes threads libraries functions lines errors rss brief
+set -l sections overview peak leaks growth steps churn savings sizes spans threads libraries functions lines errors rss brief
 complete -c msreport -a "$sections" -d Section
 complete -c msreport -l at -x -a 'peak end' -d 'The moment of peak'
 complete -c msreport -l check -r -F -d 'Whether traces keep to limits'
@@ -20,6 +20,7 @@ complete -c msreport -l lifetime -x -d 'Only blocks that lived so long'
 complete -c msreport -l by -x -a 'site stack function library thread size type' -d 'Sum up by'
 complete -c msreport -l top -x -d 'Rows of each table'
 complete -c msreport -l stack -x -d 'One stack, by its id'
+complete -c msreport -l span -x -a 'mark: each: function: thread every:' -d 'What a span is'
 complete -c msreport -l suppressions -r -F -d 'Known leaks'
 complete -c msreport -l no-suppressions -d 'Show the usual leaks of the C library'
 complete -c msreport -l temporary -x -d 'Allocations before the free of a temporary block'
