@@ -88,6 +88,12 @@ class Tests:
         assert kinds["mark:one of many"] == 20000, kinds
         assert self.build.stat(trace)["lost"] == 0
 
+    def test_limit(self):
+        """Marks beyond what a trace holds are lost; the recording goes on."""
+        more, limit = 1060000, 1 << 20
+        figures = self.build.stat(self.record("many", str(more))[0])
+        assert figures["lost"] == more - limit and figures["events"] >= 2 * more, figures
+
     def test_order(self):
         """Between its neighbours of the one thread there is: malloc, mark, free."""
         events = self.events(self.record("many", "1000")[0])
