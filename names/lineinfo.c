@@ -298,6 +298,22 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 	return unit ? unit_frames(unit, address + lineinfo->shift, frames, max) : 0;
 }
 
+struct unit *lineinfo_unit(struct lineinfo *lineinfo, uint64_t *address)
+{
+	*address += lineinfo->shift;
+	return unit_find(lineinfo, *address);
+}
+
+bool lineinfo_unit_die(struct lineinfo *lineinfo, uint32_t i, Dwarf_Die *die)
+{
+	if (!lineinfo->listed)
+		units_list(lineinfo);
+	if (i >= lineinfo->n_units)
+		return false;
+	*die = lineinfo->units[i].tree_die;
+	return true;
+}
+
 /* DWARF 5's counterpart of .gnu_debugaltlink: version, whether this is the common file, and its name. */
 static const char *supplement(Elf *elf)
 {

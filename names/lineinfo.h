@@ -55,6 +55,15 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
  */
 bool lineinfo_is_whole(const struct lineinfo *lineinfo);
 
+/*
+ * For type_info.h: the unit (dwarf_unit.h) with a link-time address, loaded; *address becomes that of its DWARF. NULL:
+ * there is none. Valid until the next question.
+ */
+struct unit *lineinfo_unit(struct lineinfo *lineinfo, uint64_t *address);
+
+/* The same: what has the functions of unit number `i` of all that have code. False: there are no more. */
+bool lineinfo_unit_die(struct lineinfo *lineinfo, uint32_t i, Dwarf_Die *die);
+
 /* The name of dwz's common file, if the debug information refers to one that libdw hasn't found; else NULL. */
 const char *lineinfo_lacks(const struct lineinfo *lineinfo);
 

@@ -31,6 +31,7 @@ bool symbol_module_init(struct symbol_module *module, const struct symbols_modul
 void symbol_module_finish(struct symbol_module *module)
 {
 	namecache_close(module->cache);
+	type_info_destroy(module->types);
 	lineinfo_close(module->lineinfo);
 	symtab_destroy(module->symtab);
 	objfile_close(&module->objfile);
@@ -164,6 +165,17 @@ void symbol_module_describe(struct symbol_module *module, struct symbol_sources 
 		namecache_close(module->cache);
 		module->cache = NULL;
 	}
+}
+
+struct type_info *symbol_module_types(struct symbol_module *module, struct symbol_sources *sources)
+{
+	symbol_module_open(module, sources);
+	symbol_module_describe(module, sources);
+	if (!module->types && module->lineinfo) {
+		module->types = type_info_create(module->lineinfo);
+		sources->notices.starved |= !module->types;
+	}
+	return module->types;
 }
 
 void symbol_module_note_split(struct symbol_module *module, struct symbol_sources *sources, const char *lacks)

@@ -17,6 +17,7 @@
 #include "objfile.h"
 #include "symbols.h"
 #include "symtab.h"
+#include "type_info.h"
 
 /* What all modules share. */
 struct symbol_sources {
@@ -42,6 +43,7 @@ struct symbol_module {
 	Elf *debug_file;           /* that has symbols, too; NULL: none */
 	uint64_t debug_shift;      /* an address in `debug_file` less that in the module */
 	struct lineinfo *lineinfo; /* NULL without debug information */
+	struct type_info *types;   /* NULL: not asked for, or without debug information */
 	struct namecache *cache;   /* NULL: none */
 };
 
@@ -57,6 +59,9 @@ struct namecache *symbol_module_cache(struct symbol_module *module, struct symbo
 
 /* Opens the debug information. The cache is closed if it turns out to be about other files. */
 void symbol_module_describe(struct symbol_module *module, struct symbol_sources *sources);
+
+/* The types in the module's debug information; NULL: it has none, or no memory. */
+struct type_info *symbol_module_types(struct symbol_module *module, struct symbol_sources *sources);
 
 /* Adds a notice about a missing .dwo file; the first one stands for all of the module. */
 void symbol_module_note_split(struct symbol_module *module, struct symbol_sources *sources,

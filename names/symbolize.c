@@ -224,6 +224,15 @@ const char *symbolize_object(struct symbolizer *n, uint32_t frame)
 	return module_of(n, f, &module) ? symbols_object(n->symbols, module) : NULL;
 }
 
+struct type_info *symbolize_types(struct symbolizer *n, uint32_t frame, uint64_t *address)
+{
+	const struct mst_frame *f = frame_at(n, frame);
+	uint32_t module;
+
+	*address = f->address;
+	return module_of(n, f, &module) ? symbols_types(n->symbols, module) : NULL;
+}
+
 /* Notes the modules that are gone at the end of what has been read of the trace. */
 static bool note_unloaded(struct symbolizer *n)
 {

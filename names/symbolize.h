@@ -24,6 +24,9 @@ const char *symbolize_function(struct symbolizer *symbolizer, uint32_t frame);
 const struct symbol_chain *symbolize_describe(struct symbolizer *symbolizer, uint32_t frame);
 const char *symbolize_object(struct symbolizer *symbolizer, uint32_t frame); /* NULL: code in no object */
 
+/* The types of the frame's module, and the frame's address in it (type_info.h). NULL: it has no debug information. */
+struct type_info *symbolize_types(struct symbolizer *symbolizer, uint32_t frame, uint64_t *address);
+
 /* The same of the frame's run-time address at the end of the trace; unloaded modules have no names then. */
 const struct symbol_chain *symbolize_describe_at_end(struct symbolizer *symbolizer, uint32_t frame);
 const char *symbolize_object_at_end(struct symbolizer *symbolizer, uint32_t frame);

@@ -164,6 +164,12 @@ bool symbols_has_file(struct symbols *symbols, uint32_t module)
 	return module < symbols->n_modules && open_module(symbols, module)->objfile.module;
 }
 
+struct type_info *symbols_types(struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->n_modules ? symbol_module_types(&symbols->modules[module], &symbols->sources)
+					   : NULL;
+}
+
 /* A printable copy, which lives as long as the symbolizer; NULL: no memory. */
 static const char *keep_shown(struct symbols *symbols, const char *text, size_t n)
 {

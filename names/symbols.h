@@ -74,6 +74,9 @@ const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64
 /* True: the module has a file to look names up in. */
 bool symbols_has_file(struct symbols *symbols, uint32_t module);
 
+/* The types in its debug information (type_info.h). NULL: it has none. */
+struct type_info *symbols_types(struct symbols *symbols, uint32_t module);
+
 struct symbol_line {
 	const char *function;  /* NULL: unknown */
 	const char *directory; /* without a slash at its end; NULL: unknown or none recorded */
