@@ -22,11 +22,7 @@ HIDE_FUNCTION("*asprintf")
 HIDE_FUNCTION("operator new*")
 HIDE_FUNCTION("*::operator new*")
 
-/* The C++ library */
-HIDE_FUNCTION("std::*")
-HIDE_FUNCTION("* std::*")
-HIDE_FUNCTION("__gnu_cxx::*")
-HIDE_FUNCTION("* __gnu_cxx::*")
+/* The C++ library; its namespaces are in sites.c */
 HIDE_FUNCTION("boost::container::*")
 HIDE_MODULE("libstdc++.so*")
 HIDE_MODULE("libc++.so*")

@@ -8,6 +8,7 @@
 
 #include "array.h"
 #include "mst_op.h"
+#include "type_name.h"
 #include "wrappers.h"
 
 static const char *const hidden_functions[] = {
@@ -196,9 +197,26 @@ static bool is_hidden_module(struct sites *s, uint32_t module)
 	return *known == HIDDEN;
 }
 
+/* The C++ library's own: what a function returns and takes does not matter. */
+static bool is_in_library(const char *function)
+{
+	static const char *const names[] = { "std", "__gnu_cxx" };
+	struct function_path path;
+	if (!strstr(function, "std::") && !strstr(function, "__gnu_cxx::"))
+		return false;
+	function_path_parse(function, &path);
+	for (size_t i = 0; path.n > 1 && i < COUNT(names); i++) {
+		if (text_part_is(path.parts[0].name, names[i]))
+			return true;
+	}
+	return path.n == 0 && strncmp(function, "std::", 5) == 0;
+}
+
 static bool is_hidden_function(const struct sites *s, const char *function)
 {
 	const size_t n = strlen(function);
+	if (!s->all && is_in_library(function))
+		return true;
 	const bool lloc = memmem(function, n, LLOC, strlen(LLOC));
 	for (size_t i = 0; i < s->n_patterns; i++) {
 		if ((lloc || !s->patterns[i].lloc) && pattern_matches(&s->patterns[i], function, n))

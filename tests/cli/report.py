@@ -202,6 +202,21 @@ class Tests:
         assert largest("--alloc-fn=fill(int)")["function"] == "main"
         assert largest("--hide=fi*")["function"] == "main"
 
+    def test_library_types_hide_nothing(self):
+        """A function that takes or returns what the C++ library has is the program's own."""
+        path = os.path.join(self.folder, "takes")
+        with open(path + ".cpp", "w", encoding="ascii") as file:
+            file.write("#include <string>\n#include <vector>\n"
+                       "void *volatile kept;\n"
+                       "void takes(int, std::string *, std::string *) { kept = new char[700]; }\n"
+                       "template <class T> std::vector<T> *makes(T) { kept = new char[900]; return nullptr; }\n"
+                       "int main() { takes(1, nullptr, nullptr); return makes(2L) != nullptr; }\n")
+        subprocess.run([*compiler(cxx=True), "-O0", "-o", path, path + ".cpp"], check=True)
+        rows = {row["bytes"]: row for row in self.answer(
+            "leaks", "--by=site", "--top=100", self.record("takes", path))["leaks"]["leaks"]}
+        assert rows[700]["function"].startswith("takes(int, std::"), rows[700]
+        assert re.match("std::vector<long.*makes<long>", rows[900]["function"]), rows[900]
+
     def stripped(self, name, *words):
         """Compiles NAME.c without names but those for the loader."""
         path = os.path.join(self.folder, name)
