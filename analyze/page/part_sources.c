@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Lines of source files that nodes name, with a few around each. A trace is untrusted: only regular files whose names
- * end as sources do are read, up to a size.
- */
+/* Lines of source files that nodes name, with a few around each. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/stat.h>
-
 #include "array.h"
 #include "file.h"
 #include "parts.h"
+#include "source_files.h"
 
 enum {
 	AROUND = 3, /* lines before and after */
@@ -26,21 +22,6 @@ struct line {
 	const char *file;
 	uint32_t line;
 };
-
-static bool is_source(const char *file)
-{
-	static const char *const ends[] = { "c",   "cc",  "cpp", "cxx", "c++", "h",   "hh",
-					    "hpp", "hxx", "inc", "inl", "rs",  "go",  "zig",
-					    "d",   "m",   "mm",  "f",   "f90", "py",  "pyx",
-					    "js",  "ts",  "y",   "l",   "ipp", "tcc", "swift" };
-	const char *dot = strrchr(file, '.');
-	struct stat st;
-	for (size_t i = 0; dot && i < sizeof(ends) / sizeof(*ends); i++) {
-		if (strcmp(dot + 1, ends[i]) == 0)
-			return *file == '/' && stat(file, &st) == 0 && S_ISREG(st.st_mode);
-	}
-	return false;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -81,7 +62,7 @@ static bool write_file(struct parts *p, const struct line *lines, size_t n, uint
 		       uint32_t *n_lines, struct columns *to)
 {
 	struct columns shown = { 0 };
-	char *text = is_source(lines->file) ? file_text(lines->file, FILE_LARGEST) : NULL;
+	char *text = source_file_is_one(lines->file) ? file_text(lines->file, FILE_LARGEST) : NULL;
 	if (!text)
 		return errno != ENOMEM;
 	const uint32_t written = write_lines(p, text, lines, n, &shown);

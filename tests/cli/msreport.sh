@@ -113,6 +113,7 @@ t msreport sizes T
 t msreport threads T
 t msreport functions --top=3 T
 t msreport lines --top=2 libraries T
+t msreport types T
 t msreport --size=1k- T
 t msreport leaks --size=-1k --lifetime=1s- --from=2s --until=00:15 T
 t msreport --format=markdown --size=1k- peak T
@@ -138,7 +139,7 @@ t msreport sizes usable
 t msreport leaks cut.zst
 script2trace /dev/null empty
 t msreport empty
-t sh -c 'msreport overview peak leaks growth steps churn savings sizes threads libraries functions lines errors rss --format=json empty | tr -d "\n" | cut -c 1-400'
+t sh -c 'msreport overview peak leaks growth steps churn savings sizes threads libraries functions lines types errors rss --format=json empty | tr -d "\n" | cut -c 1-400'
 printf 'anonymous\nstack 1 0x1000\nalloc 0 malloc 1 10\nfree 0\n' >script
 script2trace script anonymous
 t msreport anonymous

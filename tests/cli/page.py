@@ -45,7 +45,7 @@ int main(void)
 }
 """
 SECTIONS = ("overview", "leaks", "steps", "churn", "savings", "sizes", "threads", "libraries", "functions", "lines",
-            "errors", "rss")      # what views show
+            "types", "errors", "rss")      # what views show
 
 
 class Tests:

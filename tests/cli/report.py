@@ -29,7 +29,7 @@ except ImportError:
     jsonschema = None
 
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "spans", "threads",
-            "libraries", "functions", "lines", "errors", "rss", "brief")
+            "libraries", "functions", "lines", "types", "errors", "rss", "brief")
 
 
 def strict(schema):

@@ -25,8 +25,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 RECORDED = ["exceptions", "inline_chain", "realloc", "threads"]
 FROM = ["heaptrack", "massif", "memusage", "mtrace"]
 FORMATS = re.compile(r"^(\S+) +\.", re.MULTILINE)
-SECTIONS = ("overview peak leaks growth steps churn savings sizes spans threads libraries functions lines errors rss "
-            "brief").split()
+SECTIONS = ("overview peak leaks growth steps churn savings sizes spans threads libraries functions lines types errors "
+            "rss brief").split()
 PROGRAMS = {"msreplay": "analyze", "msconvert": "analyze", "msreport": "analyze", "mstop": "analyze",
             "ms_print": "ms_print", "cook": "tests/fuzz", "frame_names": "tests/tools"}
 TOOK = re.compile(rb" in \d+\.\d+ s$", re.MULTILINE)

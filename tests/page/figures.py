@@ -8,7 +8,7 @@ import json
 import subprocess
 
 SECTIONS = ("overview", "leaks", "steps", "churn", "savings", "sizes", "threads", "libraries", "functions", "lines",
-            "errors", "rss")      # of a page
+            "types", "errors", "rss")      # of a page
 TOTALS = (("allocated", "bytes"), ("calls", "calls"), ("end", "end_bytes"), ("live", "end_bytes"),
           ("peak", "peak_bytes"), ("peakBlocks", "peak_blocks"))
 ALL_ROWS = "1000000000"

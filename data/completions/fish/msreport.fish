@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fish completion for msreport.
 
-set -l sections overview peak leaks growth steps churn savings sizes spans threads libraries functions lines errors rss brief
+set -l sections overview peak leaks growth steps churn savings sizes spans threads libraries functions lines types errors rss brief
 complete -c msreport -a "$sections" -d Section
 complete -c msreport -l at -x -a 'peak end' -d 'The moment of peak'
 complete -c msreport -l check -r -F -d 'Whether traces keep to limits'
