@@ -21,7 +21,7 @@ import browser  # noqa: E402
 import harness  # noqa: E402
 import hostile  # noqa: E402
 from browser import Keys  # noqa: E402
-from figures import Figures, bytes_text, count_text, text  # noqa: E402
+from figures import Figures, UNKNOWN, bytes_text, count_text, text  # noqa: E402
 
 AXE = "axe-core@4.10.3"
 SHAPES = [(width, dark) for width in (360, 1280, 3000) for dark in (False, True)]
@@ -569,6 +569,24 @@ class Tests:
         self.browser.settle()
         picked = self.browser.model(f"stackId({self.browser.state()['selected']})")
         assert picked == wanted["lower_peak"][0]["id"], (picked, wanted["lower_peak"])
+        self.browser.check()
+
+    def test_types(self):
+        """Rows are msreport's types in its order, and select stacks."""
+        program = os.path.join(self.folder, "typed")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli/types_program.c")
+        subprocess.run([*harness.compiler(), "-g", "-O1", "-fno-builtin", "-o", program, source], check=True)
+        trace = self.record("typed", program)
+        self.browser.shape(3000, 900)
+        self.open(self.page_of(trace, "typed"))
+        assert "types" in self.browser.ask("views")
+        self.browser.set(view="types")
+        self.browser.complete()
+        wanted = Figures(self.browser, self.build, trace).ask("types")["types"]["types"]
+        rows = [row[:3] + row[4:7] for row in self.browser.ask("rows")]
+        assert len(wanted) == 10 and rows == [
+            [row["type"], row["container"] or UNKNOWN, bytes_text(row["bytes"]), count_text(row["objects"]),
+             count_text(row["size"]), row["trust"]] for row in wanted], (rows, wanted)
         self.browser.check()
 
     def test_sources(self):

@@ -14,6 +14,7 @@ import { hasSources, source } from "./source.js";
 import { hasSpace, space } from "./space.js";
 import { tables } from "./tables.js";
 import { threads } from "./threads.js";
+import { hasTypes, types } from "./types.js";
 
 export const views = [
 	{ id: "flame", title: "Flame graph", view: flame },
@@ -23,6 +24,7 @@ export const views = [
 	{ id: "reallocs", title: "Reallocs", view: reallocs },
 	{ id: "savings", title: "Savings", view: savings },
 	{ id: "sizes", title: "Sizes", view: sizes },
+	{ id: "types", title: "Types", view: types, has: hasTypes },
 	{ id: "threads", title: "Threads", view: threads },
 	{ id: "errors", title: "Errors", view: errors },
 	{ id: "space", title: "Address space", view: space, has: hasSpace },
