@@ -29,15 +29,18 @@
 #include "tree.h"
 #include "xtree.h"
 
+struct fleet_labels;
+
 /* The choices of a profile or of single events. */
 struct emit_query {
 	struct profile_query profile;
 	struct profile_rows_filter filter;
 	enum profile_value value; /* where a format has room for one */
 	bool one; /* just this value, at this point in time, even if the format could show several */
+	bool merge_threads;                /* threads are not kept apart, even if the format could */
+	const struct fleet_labels *labels; /* of the run; NULL: none */
 };
 
-struct fleet_labels;
 struct report;
 
 /* An emitter's input. Pointers of other sources than the emitter's are NULL. */
@@ -81,6 +84,7 @@ struct emitter {
 	enum packing packing; /* PACK_NONE: by the name of the output */
 	enum table_form form; /* of a table */
 	bool threads;         /* it keeps threads apart */
+	bool labels;          /* it takes those of emit_query */
 	bool one;             /* for a chosen point in time it shows one value alone */
 	void (*write)(struct out *out, const struct emit_view *view); /* NULL: `pass` writes */
 	/* What changed from `base` to `view`, profiles of two recordings. NULL: the format has no differences. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof's profile.proto, as heap profilers write it: four sample types, frames with their mappings and
- * build ids, labels for the allocating thread and for the blocks' size. Frames without a name keep their address, so
- * pprof can symbolize them.
+ * build ids, labels for the allocating thread, for the blocks' size, and of the run. Frames without a name keep their
+ * address, so pprof can symbolize them.
  *
  * Differences are what "go tool pprof -diff_base" makes: the samples of both recordings, those of the old one negative
  * and with the label pprof::base, by which pprof knows them.
@@ -15,6 +15,7 @@
 #include "call_sites.h"
 #include "callstack.h"
 #include "emit.h"
+#include "fleet_labels.h"
 #include "hex.h"
 #include "protobuf.h"
 #include "string_set.h"
@@ -128,11 +129,18 @@ struct facts {
 	uint64_t period, start_ns, duration_ns;
 };
 
+/* A profile begins with the trace, which may be a later part of a recording, or since when allocations count. */
 static struct facts facts_of(const struct emit_view *view)
 {
-	const uint64_t mean = emit_sample_mean(view);
-	return (struct facts){ mean ? mean : 1, mst_reader_info(view->reader)->start_ns,
-			       profile_end_ns(view->profile) };
+	const struct mst_file_info *info = mst_reader_info(view->reader);
+	const uint64_t mean = emit_sample_mean(view), end_ns = profile_end_ns(view->profile);
+	const uint64_t allocs_ns = profile_alloc_begin_ns(view->profile);
+	const uint64_t begin_ns = allocs_ns > info->begin_ns ? allocs_ns : info->begin_ns;
+	return (struct facts){
+		.period = mean ? mean : 1,
+		.start_ns = info->start_ns ? info->start_ns + begin_ns : 0,
+		.duration_ns = end_ns > begin_ns ? end_ns - begin_ns : 0,
+	};
 }
 
 static struct facts facts_of_both(const struct emit_view *view, const struct emit_view *base)
@@ -284,6 +292,13 @@ static void add_size(struct writer *w, uint64_t size)
 	message_message(&w->outer, SAMPLE_LABEL, &w->inner);
 }
 
+static void add_run_labels(struct writer *w)
+{
+	const struct fleet_labels *labels = w->view->query->labels;
+	for (size_t i = 0; labels && i < labels->n; i++)
+		add_label(w, labels->items[i].key, labels->items[i].value);
+}
+
 static bool is_shown(const struct stack_row *s)
 {
 	uint64_t any = 0;
@@ -313,6 +328,7 @@ static void write_sample(struct writer *w, const struct stack_row *s)
 	message_message(&w->outer, SAMPLE_VALUE, &w->list);
 	add_thread(w, s->thread);
 	add_size(w, s->size);
+	add_run_labels(w);
 	if (w->is_base)
 		add_label(w, "pprof::base", "true");
 	message_write(w->out, PROFILE_SAMPLE, &w->outer);
@@ -451,6 +467,7 @@ const struct emitter emit_pprof = {
 	.binary = true,
 	.packing = PACK_GZIP,
 	.threads = true,
+	.labels = true,
 	.write = write_pprof,
 	.write_diff = write_pprof_diff,
 };

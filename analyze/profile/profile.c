@@ -17,26 +17,30 @@ const char *const profile_value_names[PROFILE_VALUES] = {
 
 /* ---- Which chunks can do without records ---- */
 
-/* Whether the mark that is asked for lies in the present chunk. */
-static bool waits_for_mark(const struct profile *p)
+/* Whether a record that is asked for, a mark's or the first whose allocations count, lies in the present chunk. */
+static bool waits_for_record(const struct profile *p)
 {
-	const struct mst_chunk *chunk = p->clock.chunk;
-	return p->query->at.kind == AT_MARK && !p->passed &&
-	       p->query->at.record < chunk->first_record + chunk->n_records;
+	const struct profile_query *q = p->query;
+	const uint64_t end = p->clock.chunk->first_record + p->clock.chunk->n_records;
+	return (q->at.kind == AT_MARK && !p->passed && q->at.record < end) ||
+	       (q->alloc_record && !p->allocs_begun && q->alloc_record < end);
 }
 
 bool profile_is_timeless(const struct profile *p)
 {
 	const struct profile_query *q = p->query;
-	const bool waits = !p->begun || q->until != PROFILE_NO_TIME || (q->at.kind == AT_TIME && !p->passed);
-	if (waits_for_mark(p))
+	const bool allocs = q->alloc_from && !p->allocs_begun;
+	const bool waits =
+		!p->begun || q->until != PROFILE_NO_TIME || (q->at.kind == AT_TIME && !p->passed) || allocs;
+	if (waits_for_record(p))
 		return false;
 	if (!waits)
 		return true;
 	if (!p->begun || clock_counts_changes(p->settings))
 		return false;
 	const uint64_t last = clock_behind(&p->clock, 0, 0);
-	return last <= q->until && (q->at.kind != AT_TIME || p->passed || last <= q->at.time);
+	return last <= q->until && (q->at.kind != AT_TIME || p->passed || last <= q->at.time) &&
+	       (!allocs || last < q->alloc_from);
 }
 
 /* True if all rows are the first thread's, or threads are not wanted. */
@@ -155,6 +159,8 @@ static int profile_end(struct observer *observer, const struct mst_reader *reade
 		p->table.point++;
 		p->point_ns = p->now_ns;
 	}
+	if (!p->allocs_begun)
+		profile_begin_allocs(p);
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
 	if (check_wanted())
 		check_total(p);
@@ -178,6 +184,7 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	p->query = query;
 	clock_init(&p->clock, settings);
 	p->begun = !profile_has_from(query);
+	p->allocs_begun = !query->alloc_from && !query->alloc_record;
 	p->any_thread = query->one_thread;
 	p->observer.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_AGES |
 			     (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
@@ -266,6 +273,11 @@ uint64_t profile_last_time(const struct profile *p)
 uint64_t profile_end_ns(const struct profile *p)
 {
 	return p->now_ns;
+}
+
+uint64_t profile_alloc_begin_ns(const struct profile *p)
+{
+	return p->alloc_begin_ns;
 }
 
 uint64_t profile_point_ns(const struct profile *p)

@@ -36,9 +36,11 @@ struct profile_query {
 	 */
 	uint64_t from, until; /* 0 and PROFILE_NO_TIME: no limit */
 	uint64_t first_block; /* nor do blocks with a lower index count; 0: no limit */
-	bool threads;         /* one row for each thread that allocated */
-	bool point_alone;     /* only the blocks live at the point in time are shown */
-	bool one_thread;      /* thread 0 makes all calls, so sums suffice */
+	/* Only what is allocated from then on counts as allocated: a time, and the number of a record. 0: no limit. */
+	uint64_t alloc_from, alloc_record;
+	bool threads;     /* one row for each thread that allocated */
+	bool point_alone; /* only the blocks live at the point in time are shown */
+	bool one_thread;  /* thread 0 makes all calls, so sums suffice */
 };
 
 /* NULL: no memory. Both arguments must outlive it. */
@@ -77,6 +79,9 @@ uint64_t profile_last_time(const struct profile *profile);
 
 /* Time of the end of what was replayed, in ns. */
 uint64_t profile_end_ns(const struct profile *profile);
+
+/* Since when what is allocated counts, in ns: with neither alloc_from nor alloc_record 0. */
+uint64_t profile_alloc_begin_ns(const struct profile *profile);
 
 /* Time of the call after which the point in time lies, in ns: of the peak, of the end, or of AT_TIME's. */
 uint64_t profile_point_ns(const struct profile *profile);

@@ -32,6 +32,13 @@ static void read_time(struct profile *p, struct walk *w)
 	w->time = p->now = clock_at_record(&p->clock, w->record, p->now);
 }
 
+void profile_begin_allocs(struct profile *p)
+{
+	p->allocs_begun = true;
+	p->alloc_begin_ns = p->now_ns;
+	row_table_forget_allocated(&p->table);
+}
+
 /* Runs before each call is counted; notes the time limits that have passed. */
 static void check_limits(struct profile *p, const struct walk *w)
 {
@@ -42,6 +49,9 @@ static void check_limits(struct profile *p, const struct walk *w)
 	}
 	if (p->initial)
 		return; /* limits don't apply to the initial state */
+	if (!p->allocs_begun && w->time >= q->alloc_from &&
+	    w->chunk->first_record + w->record >= q->alloc_record)
+		profile_begin_allocs(p);
 	if (!p->passed && ((q->at.kind == AT_TIME && w->time > q->at.time) ||
 			   (q->at.kind == AT_MARK && w->chunk->first_record + w->record >= q->at.record))) {
 		p->passed = true;

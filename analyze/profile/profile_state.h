@@ -36,6 +36,8 @@ struct profile {
 	uint64_t first_block; /* blocks with a lower index are older than `from` */
 	bool begun, ended;    /* the times `from`, `until` have passed */
 	bool passed;          /* the point of AT_TIME has */
+	bool allocs_begun;    /* alloc_from and alloc_record have */
+	uint64_t alloc_begin_ns;
 
 	struct {
 		uint64_t *changes; /* by token of a chunk: what a record adds to the total */
@@ -82,6 +84,9 @@ static inline uint64_t profile_change(const struct profile *p, const struct mst_
  * bytes only single calls have a time.
  */
 bool profile_is_timeless(const struct profile *profile);
+
+/* From the present call on, what is allocated counts. */
+void profile_begin_allocs(struct profile *profile);
 
 /* The time of a record of a decoded chunk, in ns. */
 uint64_t profile_record_ns(const struct profile *profile, const struct mst_chunk *chunk, uint32_t record);

@@ -72,6 +72,12 @@ struct row *row_table_change(struct row_table *t, uint32_t id)
 	return row;
 }
 
+void row_table_forget_allocated(struct row_table *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		t->rows[i].allocated = 0;
+}
+
 uint64_t row_table_live_then(const struct row_table *t, const struct row *row)
 {
 	if (t->point == 0)

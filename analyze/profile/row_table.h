@@ -46,6 +46,9 @@ uint32_t row_table_other(struct row_table *table, uint32_t kind, uint32_t thread
 /* The row, ready for a change of its live blocks. Valid until the next row is made. */
 struct row *row_table_change(struct row_table *table, uint32_t id);
 
+/* What was allocated so far no longer counts. */
+void row_table_forget_allocated(struct row_table *table);
+
 /* Blocks that were live at the point; 0 if it has never been set. */
 uint64_t row_table_live_then(const struct row_table *table, const struct row *row);
 

@@ -15,6 +15,8 @@ enum {
 	KEY_EMBED_SYMBOLS,
 	KEY_VALUE,
 	KEY_UNTIL,
+	KEY_ALLOC_FROM,
+	KEY_MERGE_THREADS,
 	KEY_DIFF_BASE,
 	KEY_DROP,
 	KEY_NO_ARGS,
@@ -52,8 +54,8 @@ static const struct argp_option options[] = {
 	  TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
 	{ "label", KEY_LABEL, "KEY=VALUE,...", 0,
-	  "what the run of a summary is: service, version, host and others; %h is this machine's name, %p the process, "
-	  "%e the program",
+	  "what the run of a summary or pprof's profile is: service, version, host and others; %h is this machine's name, "
+	  "%p the process, %e the program",
 	  TOOL_GROUP_OUTPUT },
 	{ "schema", KEY_SCHEMA, NULL, 0,
 	  "print the tables for summaries, in the SQL of --to=clickhouse, or of DuckDB with --to=parquet",
@@ -62,6 +64,11 @@ static const struct argp_option options[] = {
 	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
 	  TOOL_GROUP_OUTPUT },
 	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later, or behind mark:NAME",
+	  TOOL_GROUP_OUTPUT },
+	{ "alloc-from", KEY_ALLOC_FROM, "TIME", 0,
+	  "count as allocated only what was allocated from that time, mark:NAME or 'fork' on; what is in use stays whole",
+	  TOOL_GROUP_OUTPUT },
+	{ "merge-threads", KEY_MERGE_THREADS, NULL, 0, "write a profile in which threads are not kept apart",
 	  TOOL_GROUP_OUTPUT },
 	{ "diff-base", KEY_DIFF_BASE, "OLD", 0,
 	  "write what changed from OLD to INPUT, for folded, speedscope and pprof; FILE@TIME is the part up to then, "
@@ -123,6 +130,16 @@ static enum profile_value parse_value(struct argp_state *state, const char *valu
 	return (enum profile_value)i;
 }
 
+/* A time, a mark or the fork of a child's trace. */
+static void parse_alloc_from(struct convert_command *command, struct argp_state *state, const char *value)
+{
+	command->profile_option = command->profile_only = "--alloc-from";
+	command->alloc_mark = moment_mark(value);
+	command->alloc_fork = strcmp(value, "fork") == 0;
+	command->query.profile.alloc_from =
+		command->alloc_mark || command->alloc_fork ? 0 : parse_time(state, "alloc-from", value);
+}
+
 /* Options about profiles and single events. */
 static error_t parse_query(struct convert_command *command, struct argp_state *state, int key,
 			   const char *value)
@@ -139,8 +156,15 @@ static error_t parse_query(struct convert_command *command, struct argp_state *s
 		command->query.profile.until =
 			command->until_mark ? PROFILE_NO_TIME : parse_time(state, "until", value);
 		return 0;
+	case KEY_ALLOC_FROM:
+		parse_alloc_from(command, state, value);
+		return 0;
+	case KEY_MERGE_THREADS:
+		command->profile_option = command->profile_only = "--merge-threads";
+		command->query.merge_threads = true;
+		return 0;
 	case KEY_VALUE:
-		command->profile_option = "--value";
+		command->profile_option = command->profile_only = "--value";
 		command->query.value = parse_value(state, value);
 		command->query.one = true;
 		return 0;
@@ -249,6 +273,9 @@ static void check_contradictions(const struct convert_command *command, struct a
 			   command->trace_option);
 	if (command->base && command->embed_symbols)
 		argp_error(state, "--diff-base: not with --embed-symbols, which writes a trace");
+	if (command->base && (command->label || command->alloc_mark || command->alloc_fork ||
+			      command->query.profile.alloc_from))
+		argp_error(state, "--diff-base: not with --%s", command->label ? "label" : "alloc-from");
 	if (command->base && command->trace_option)
 		argp_error(state, "--diff-base: not with %s, which writes a trace", command->trace_option);
 	if (command->trace_option && command->to && strcmp(command->to, TRACE) != 0)

@@ -32,7 +32,10 @@ struct convert_command {
 	struct emit_query query;
 	struct filter_options filter;
 	const char *from_mark, *until_mark; /* of --from and --until; NULL: none */
+	const char *alloc_mark;             /* of --alloc-from; NULL: none */
+	bool alloc_fork;                    /* --alloc-from=fork */
 	const char *profile_option;         /* the last given option that only works on profiles */
+	const char *profile_only;           /* the last given of those that do not work on a trace either */
 	bool schema;                        /* print the tables of the format alone */
 	const char *label;                  /* the last given --label; NULL: none */
 	struct fleet_labels labels;

@@ -21,6 +21,8 @@
 #include "output_set.h"
 #include "profile_run.h"
 #include "report_input.h"
+#include "rewrite.h"
+#include "run_labels.h"
 #include "tool.h"
 #include "trace_to_trace.h"
 
@@ -237,6 +239,52 @@ static int write_results(struct convert_command *command, const struct tool_trac
 	return status;
 }
 
+/* Finds the record from which on allocations count. False after a message: there is none. */
+static bool settle_allocs(struct convert_command *command, const struct tool_trace *trace)
+{
+	const struct tool *tool = &command->tool;
+	struct rewrite_survey survey;
+	struct mark_place place;
+	if (command->alloc_mark) {
+		if (!moment_find(tool, trace, command->alloc_mark, &place))
+			return false;
+		command->query.profile.alloc_record = place.record;
+	}
+	if (!command->alloc_fork)
+		return true;
+	if (!mst_reader_info(trace->reader)->parent_pid) {
+		tool_error(tool, "%s: --alloc-from=fork: it is not of a forked child", trace->name);
+		return false;
+	}
+	const off_t position = lseek(trace->fd, 0, SEEK_CUR);
+	if (position < 0 || lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0) {
+		tool_input_error(tool, trace->name, errno);
+		return false;
+	}
+	rewrite_look(trace->fd, true, &survey);
+	(void)lseek(trace->fd, position, SEEK_SET);
+	/* A child that did nothing has allocated nothing. */
+	command->query.profile.alloc_record = survey.has_fork ? survey.fork : UINT64_MAX;
+	return true;
+}
+
+static int write_profile(struct convert_command *command, const struct tool_trace *trace,
+			 const struct emitter *emitter, const char *name)
+{
+	struct fleet_labels labels = { 0 };
+	int status = TOOL_USAGE;
+	if (command->label && !emitter->labels)
+		tool_error(&command->tool, "--label: not with the format %s", emitter->name);
+	else if (settle_allocs(command, trace) &&
+		 run_labels_expand(&command->tool, trace, &command->labels, &labels)) {
+		command->query.labels = &labels;
+		status = profile_run(&command->tool, trace, emitter, &command->query, name);
+		command->query.labels = NULL;
+	}
+	fleet_labels_finish(&labels);
+	return status;
+}
+
 static int write_format(struct convert_command *command, const struct tool_trace *trace,
 			const struct emitter *emitter, const char *name)
 {
@@ -248,11 +296,7 @@ static int write_format(struct convert_command *command, const struct tool_trace
 		return TOOL_USAGE;
 	if (emitter->source == EMIT_FLEET)
 		return fleet_run(&command->tool, trace, emitter, &command->labels, name);
-	if (command->label) {
-		tool_error(&command->tool, "--label: not with the format %s", emitter->name);
-		return TOOL_USAGE;
-	}
-	return profile_run(&command->tool, trace, emitter, &command->query, name);
+	return write_profile(command, trace, emitter, name);
 }
 
 /* ---- Filters ---- */
@@ -423,7 +467,7 @@ static int run_trace_to_trace(struct convert_command *command)
 /* False after a message: an option has no effect on a trace, or the range of time is empty. */
 static bool settle_trace(const struct convert_command *command)
 {
-	const char *foreign = command->query.one ? "--value" : find_foreign(command, true, NULL);
+	const char *foreign = find_foreign(command, true, command->profile_only);
 	if (strcmp(command->tool.args.settings.out_file, "-") != 0)
 		foreign = "--massif-out-file";
 	if (foreign)
@@ -650,7 +694,8 @@ static int run(struct convert_command *command)
 	if (to_trace)
 		return run_trace_to_trace(command);
 	const bool marks = command->from_mark || command->until_mark;
-	const bool twice = command->filter.n_words || marks || is_summary_wanted(command);
+	const bool twice = command->filter.n_words || marks || command->alloc_mark || command->alloc_fork ||
+			   is_summary_wanted(command);
 	if (!(twice ? tool_open_file : tool_open)(&command->tool, &trace, command->input))
 		return TOOL_NO_RESULT;
 	int status = marks ? convert_part(command, &trace) : convert(command, &trace);

@@ -98,7 +98,8 @@ static bool make_profile(struct profiled *p, const struct tool *tool, const stru
 			 const struct emitter *emitter)
 {
 	struct profile_query *query = &p->query;
-	query->threads = emitter->threads || p->view.query->filter.n_threads;
+	query->threads =
+		(emitter->threads && !p->view.query->merge_threads) || p->view.query->filter.n_threads;
 	query->one_thread = query->threads && query->from == 0 && has_one_thread(tool, trace);
 	query->point_alone = emitter->one && p->view.query->value <= PROFILE_INUSE_OBJECTS;
 	p->profile = profile_create(p->view.settings, query);

@@ -166,6 +166,51 @@ def check_filters(tools, trace, pprof):
     expect("no module", tools.convert(trace, "--to=folded", "--module=/none"), b"")
 
 
+def sums_of(profile):
+    """By stack and size, of each type."""
+    sums = collections.defaultdict(collections.Counter)
+    for stack, values, labels in profile.samples:
+        for kind, value in values.items():
+            if value:
+                sums[kind][tuple(stack), labels.get("bytes")] += value
+    return dict(sums)
+
+
+def check_deltas(tools, name, trace):
+    """What is allocated up to a time and from then on is all; what is in use is whole in both."""
+    whole = sums_of(Profile(tools.convert(trace, "--to=pprof", "--at=end")))
+    for unit, cut in (("B", 40000), ("B", 1), ("B", 10 ** 15), ("ms", 3)):
+        words = ("--to=pprof", "--at=end", f"--time-unit={unit}")
+        early = sums_of(Profile(tools.convert(trace, *words, f"--until={cut - 1}")))
+        late_profile = Profile(tools.convert(trace, *words, f"--alloc-from={cut}"))
+        late = sums_of(late_profile)
+        for kind in ("alloc_space", "alloc_objects"):
+            both = early.get(kind, collections.Counter()) + late.get(kind, collections.Counter())
+            expect(f"{name}: {kind} before {cut} {unit} and after", both, whole[kind])
+        for kind in ("inuse_space", "inuse_objects"):
+            expect(f"{name}: {kind} from {cut} {unit}", late.get(kind), whole.get(kind))
+        raw = late_profile.raw
+        check(f"{name}: times from {cut} {unit}", raw.duration_nanos >= 0 and raw.time_nanos > 10 ** 18, raw.time_nanos)
+        merged = Profile(tools.convert(trace, *words, f"--alloc-from={cut}", "--merge-threads"))
+        expect(f"{name}: threads merged", sums_of(merged), late)
+        check(f"{name}: no labels of threads", not any("thread" in labels for _, _, labels in merged.samples))
+
+
+def check_labels(tools, trace):
+    plain = Profile(tools.convert(trace, "--to=pprof"))
+    named = Profile(tools.convert(trace, "--to=pprof", "--label=service=api,host=%h", "--label=version=1.4"))
+    given = {"service": "api", "version": "1.4", "host": os.uname().nodename[:64]}
+    expect("labels", [({**labels, **given}, values) for _, values, labels in plain.samples],
+           [(labels, values) for _, values, labels in named.samples])
+    for words in (("--to=folded", "--label=a=b"), ("--to=pprof", "--label=a"), ("--to=pprof", "--alloc-from=x"),
+                  ("--to=pprof", "--alloc-from=fork"), ("--to=pprof", "--alloc-from=mark:none"),
+                  ("--to=trace", "--alloc-from=5"), ("--to=csv", "--merge-threads"),
+                  ("--to=pprof", f"--diff-base={trace}", "--label=a=b")):
+        done = subprocess.run([tools.msconvert, "-q", *words, trace], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, check=False)
+        expect(f"{words}: status", done.returncode, 64)
+
+
 def check_packing(tools, trace):
     plain = tools.convert(trace, "--to=folded")
     for suffix, program in (("gz", "gzip"), ("zst", "zstd")):
@@ -199,6 +244,7 @@ def main():
         for name, trace in traces.items():
             pprof = check_values(tools, name, trace)
             check_times(tools, name, trace)
+            check_deltas(tools, name, trace)
             if name == "inline_chain":
                 check_stacks(name, read_folded(tools.convert(trace, "--to=folded")), pprof)
             if name == "threads":
@@ -207,6 +253,7 @@ def main():
                 check_go(tools, name, trace, pprof)
         check_window(tools, traces["sqlite3"])
         check_packing(tools, traces["sqlite3"])
+        check_labels(tools, traces["threads"])
     return check.status()
 
 

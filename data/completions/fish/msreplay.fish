@@ -62,7 +62,7 @@ end
 set -l parts identity time threads instructions names usable stacks mappings pages free-stacks rss marks
 complete -c msconvert -l to -x -a 'help (__msconvert_formats --to=help)' -d 'Format to write'
 complete -c msconvert -l from -x -a 'help fork (__msconvert_formats --from=help)' -d 'Format of the input'
-complete -c msconvert -l label -x -d 'What the run of a summary is'
+complete -c msconvert -l label -x -d 'What the run of a summary or profile is'
 complete -c msconvert -l schema -d 'Print the tables for summaries'
 complete -c msconvert -l tick-rate -x -d "Ticks a second of the input's clock"
 complete -c msconvert -l embed-symbols -d 'Write a trace with the names of its frames'
@@ -73,6 +73,8 @@ complete -c msconvert -l strip-paths -d 'Write a trace in which files have no di
 complete -c msconvert -l anonymize -d 'Names become hashes'
 complete -c msconvert -l value -x -a 'inuse_bytes inuse_objects alloc_bytes alloc_objects' -d 'What a profile shows'
 complete -c msconvert -l diff-base -r -F -d 'What changed from an older recording'
+complete -c msconvert -l alloc-from -x -d 'Count as allocated what was from then on'
+complete -c msconvert -l merge-threads -d 'Do not keep threads apart'
 complete -c msconvert -l until -x -d 'Leave out what happened later'
 complete -c msconvert -l thread -x -d 'Only what this thread allocated'
 complete -c msconvert -l module -r -F -d 'Only stacks with code in such a module'
