@@ -68,6 +68,12 @@ struct collector *collector_create(const struct msrec_options *options, report_f
 		.others_live = others_live,
 		.owner = c,
 	};
+	c->session.pushes = (struct pushes){
+		.options = &c->session.options.push,
+		.file_set = &c->session.file_set,
+		.workers = &c->session.workers,
+		.report = report,
+	};
 	if (processes_init(&c->processes, &c->session) != 0 ||
 	    family_create(&c->session.family, &options->capture,
 			  options->program.attachment ? attachment_family(options->program.attachment)
@@ -91,6 +97,7 @@ void collector_destroy(struct collector *c)
 	if (!c)
 		return;
 	processes_destroy(&c->processes);
+	pushes_destroy(&c->session.pushes);
 	control_socket_close(&c->session.control);
 	family_leave(&c->session.family);
 	file_set_finish(&c->session.file_set);
@@ -201,6 +208,16 @@ static void serve(struct collector *c)
 	}
 }
 
+/* All files end at the same time, so that their profiles are of the same minute. */
+static void push_profiles(struct collector *c, uint64_t until)
+{
+	struct pushes *const pushes = &c->session.pushes;
+
+	if (pushes_are_due(pushes))
+		processes_rotate(&c->processes, until);
+	pushes_work(pushes);
+}
+
 /* Returns how many events there were. */
 static uint64_t one_round(struct collector *c)
 {
@@ -228,6 +245,8 @@ static uint64_t one_round(struct collector *c)
 			tracee_hold_no_longer(p->recording.tracee, &s->clock);
 	}
 	serve(c);
+	if (s->options.push.command)
+		push_profiles(c, until);
 	processes_sample_memory(processes);
 	processes_end_gone(processes);
 	return events;
@@ -296,6 +315,17 @@ void collector_run_attached(struct collector *c)
 	assert(c->session.attachment);
 	run(c);
 	processes_leave_rest(&c->processes);
+}
+
+struct push_counts collector_push_rest(struct collector *c)
+{
+	pushes_finish(&c->session.pushes);
+	return c->session.pushes.counts;
+}
+
+void collector_cancel_pushes(struct collector *c)
+{
+	pushes_cancel(&c->session.pushes);
 }
 
 void collector_detach(struct collector *c)

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "options.h"
+#include "pushes.h"
 #include "report.h"
 
 struct collector;
@@ -41,6 +42,12 @@ int collector_run(struct collector *collector, pid_t pid);
 
 /* Collects until the process that options.program.attachment is to, and its children, are gone, or all recordings ended. */
 void collector_run_attached(struct collector *collector);
+
+/* With --push, when all is recorded: pushes what is left. What came of all pushes. */
+struct push_counts collector_push_rest(struct collector *collector);
+
+/* In a signal handler: ends that. */
+void collector_cancel_pushes(struct collector *collector);
 
 /* In a signal handler: ends all recordings, and the attachment. */
 void collector_detach(struct collector *collector);

@@ -23,6 +23,8 @@
 const char *argp_program_version = "msrec " MSREC_FULL_VERSION;
 
 #define MAX_SIZE_MIN (64u << 10)
+#define NS 1000000000u
+#define EVERY_MOST (24 * 3600 * (uint64_t)NS)
 
 static const char doc[] =
 	"Run PROGRAM and record every allocation it makes, with its stack, to a trace that msreplay and "
@@ -62,6 +64,8 @@ enum {
 	OPT_ROTATE,
 	OPT_DURATION,
 	OPT_MARK,
+	OPT_PUSH,
+	OPT_EVERY,
 	OPT_CHECK,
 	OPT_UPDATE,
 	OPT_CHECK_OUTPUT,
@@ -87,6 +91,12 @@ static const struct argp_option options[] = {
 	{ "mark", OPT_MARK, "TIME[:NAME]", 0,
 	  "Mark that time since the program's start, as 1.5s, 300ms or 2m, for --at=mark:NAME (TIME); may be given again",
 	  1 },
+	{ "push", OPT_PUSH, "COMMAND", 0,
+	  "Every minute and at the end, give a pprof profile of what is live, and of what was allocated meanwhile, to the "
+	  "standard input of the shell's COMMAND",
+	  1 },
+	{ "every", OPT_EVERY, "TIME", 0,
+	  "The time between two profiles of --push, as 30s or 5m, 1s to 24h (60s)", 1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
 	{ "pid", OPT_PID, "PID", 0,
 	  "Attach to a process that runs, instead of starting PROGRAM, until Ctrl-C or msrec stop PID", 2 },
@@ -218,6 +228,15 @@ static error_t add_mark(struct argp_state *state, struct msrec_options *to, cons
 	return timed_marks_add(&to->marks, &to->n_marks, mark) ? 0 : ENOMEM;
 }
 
+static uint64_t period(struct argp_state *state, const char *arg)
+{
+	uint64_t ns = 0;
+
+	if (!duration_parse(arg, &ns) || ns < NS || ns > EVERY_MOST)
+		argp_error(state, "--every=%s: should be a time such as 30s or 5m, 1s to 24h", arg);
+	return ns;
+}
+
 /* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
 static uint64_t sample_interval(struct argp_state *state, const char *arg)
 {
@@ -335,6 +354,12 @@ static error_t parse_output(struct msrec_options *wanted, int key, char *arg, st
 		return 0;
 	case OPT_MARK:
 		return add_mark(state, wanted, arg);
+	case OPT_PUSH:
+		wanted->push.command = arg;
+		return 0;
+	case OPT_EVERY:
+		wanted->push.every_ns = period(state, arg);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -421,7 +446,8 @@ static void settle_check(const struct command_line *line, struct argp_state *sta
 {
 	const struct check_options *check = &line->check;
 	const struct msrec_options *wanted = &line->options;
-	const char *refused = wanted->capture.sample_bytes                     ? "--sample"
+	const char *refused = wanted->push.command                             ? "--push"
+			      : wanted->capture.sample_bytes                   ? "--sample"
 			      : wanted->output.rotates                         ? "--rotate"
 			      : wanted->duration_s                             ? "--duration"
 			      : strcmp(wanted->output.pattern, "-") == 0       ? "-o -"
@@ -462,16 +488,34 @@ static void settle_attached(const struct command_line *line, struct argp_state *
 			   refused);
 }
 
-static void settle(const struct command_line *line, struct argp_state *state)
+/* Profiles are of the files of a rotation. Without --rotate files are there for their profiles alone. */
+static void settle_push(struct msrec_options *wanted, struct argp_state *state)
+{
+	struct push_options *push = &wanted->push;
+
+	if (!push->command && push->every_ns)
+		argp_error(state, "--every is about --push");
+	if (!push->command)
+		return;
+	if (strcmp(wanted->output.pattern, "-") == 0)
+		argp_error(state, "--push is not for -o -, which is one trace");
+	push->keeps = wanted->output.rotates;
+	wanted->output.rotates = true;
+	if (!push->every_ns)
+		push->every_ns = 60 * (uint64_t)NS;
+}
+
+static void settle(struct command_line *line, struct argp_state *state)
 {
 	const struct capture_options *const capture = &line->options.capture;
 
-	if (line->options.output.rotates && !line->options.output.max_bytes)
+	if (line->options.output.rotates && !line->options.output.max_bytes && !line->options.push.command)
 		argp_error(state, "--rotate needs --max-size");
 	if ((capture->children_skip || capture->children_only) && !capture->trace_children)
 		argp_error(state, "--trace-children-%s needs --trace-children=yes",
 			   capture->children_skip ? "skip" : "only");
 	settle_check(line, state);
+	settle_push(&line->options, state);
 	if (line->pid)
 		settle_attached(line, state);
 	if (capture->dormant && (capture->exact || capture->pages || capture->maps || line->check.n))

@@ -115,3 +115,13 @@ char *installed_msreport(void)
 
 	return install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
 }
+
+char *installed_msconvert(void)
+{
+	static const char *const places[] = { "msconvert", "../analyze/msconvert" };
+	char *path = install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
+
+	if (!path)
+		complain("--push: msconvert is neither beside this program nor where it was installed");
+	return path;
+}

@@ -20,4 +20,7 @@ char *installed_valgrind(void);
 /* msreport; NULL: it is not there. */
 char *installed_msreport(void);
 
+/* msconvert; NULL after a message: it is not there. To be freed. */
+char *installed_msconvert(void);
+
 #endif

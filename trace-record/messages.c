@@ -48,47 +48,48 @@ static void report_file_or_list(const struct recording_report *r)
 	messages_print_file(r->path, r->events, r->lost, r->bytes);
 }
 
-void messages_report(const struct recording_report *r)
+/* About a file that is passed on (--push) a user hears only what is wrong. */
+static void report_finished(const struct recording_report *r, const char *reason)
 {
-	const char *reason = r->error == MST_ERR_IO ? strerror(r->error_number) : mst_strerror(r->error);
-	const bool finished = !r->refused && !r->unrecorded && !r->waiting && !r->unfinished;
+	const bool says = verbosity > 1 || (verbosity > 0 && (!r->passing || r->lost));
 
-	if (!r->waiting && !(finished && r->recorded))
-		finished_files_note_unseen();
-	if (r->refused) {
-		complain("process %d is not recorded: %s%s%s", (int)r->refused, r->path ? r->path : "",
-			 r->path ? ": " : "", reason);
-		return;
-	}
-	if (r->unrecorded) {
-		if (verbosity > 0)
-			complain("%s %s", r->path, r->unrecorded);
-		return;
-	}
-	if (r->waiting) {
-		fprintf(stderr, "msrec: %s: %s; waiting for room, events may be lost\n", r->path,
-			strerror(r->error_number));
-		return;
-	}
-	if (r->unfinished) {
-		fprintf(stderr,
-			"msrec: %s: looking names up was killed; they and the end are not in the trace\n",
-			r->path);
-		return;
-	}
 	if (r->error)
 		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path, reason);
 	if (!r->recorded)
 		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
 			r->path);
-	for (size_t i = 0; i < r->notices->n && verbosity > 0; i++)
+	for (size_t i = 0; i < r->notices->n && says; i++)
 		fprintf(stderr, "msrec: %s: %s\n", r->path, r->notices->text[i]);
 	if (r->stopped && verbosity > 0)
 		fprintf(stderr, "msrec: %s: recording has ended, the program goes on\n", r->path);
-	if (r->next && verbosity > 0)
+	if (r->next && says)
 		fprintf(stderr, "msrec: %s: goes on in %s\n", r->path, r->next);
-	if (verbosity > 0)
+	if (says)
 		report_file_or_list(r);
-	else if (r->recorded)
+	else if (r->recorded && !r->passing)
 		finished_files_add(r);
+}
+
+void messages_report(const struct recording_report *r)
+{
+	const char *reason = r->error == MST_ERR_IO ? strerror(r->error_number) : mst_strerror(r->error);
+	const bool finished = !r->refused && !r->unrecorded && !r->waiting && !r->unfinished && !r->unpushed;
+
+	if (!r->waiting && !r->unpushed && !(finished && r->recorded))
+		finished_files_note_unseen();
+	if (finished) {
+		report_finished(r, reason);
+	} else if (r->refused) {
+		complain("process %d is not recorded: %s%s%s", (int)r->refused, r->path ? r->path : "",
+			 r->path ? ": " : "", reason);
+	} else if (r->unrecorded) {
+		if (verbosity > 0)
+			complain("%s %s", r->path, r->unrecorded);
+	} else if (r->waiting) {
+		complain("%s: %s; waiting for room, events may be lost", r->path, strerror(r->error_number));
+	} else if (r->unfinished) {
+		complain("%s: looking names up was killed; they and the end are not in the trace", r->path);
+	} else if (verbosity > 0) {
+		complain("--push: %s: %s", r->path, r->unpushed);
+	}
 }

@@ -184,6 +184,37 @@ static int check(const struct collector_gaps *gaps, int status)
 						});
 }
 
+static void cancel_pushes(int signal_number)
+{
+	(void)signal_number;
+	collector_cancel_pushes(the_collector);
+}
+
+/* The program is gone, or left alone; signals end the pushes, and msrec goes on to its last lines. */
+static void push_rest(struct collector *collector)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	const struct sigaction action = { .sa_handler = cancel_pushes };
+	struct push_counts counts;
+	uint32_t missed;
+
+	if (!config.line.options.push.command)
+		return;
+	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		sigaction(ending[i], &action, NULL);
+	counts = collector_push_rest(collector);
+	missed = counts.waiting + counts.given_up;
+	if (missed)
+		complain(
+			"profiles pushed: %u; not pushed: %u, %u of them with their traces still there; at last %s",
+			counts.pushed, missed, counts.waiting, *counts.why ? counts.why : "a signal");
+	else if (config.line.verbosity > 0 && counts.failures)
+		complain("profiles pushed: %u; attempts that failed: %u, at last %s", counts.pushed,
+			 counts.failures, counts.why);
+	else if (config.line.verbosity > 0)
+		complain("profiles pushed: %u", counts.pushed);
+}
+
 /* What was not recorded as asked for. */
 static void report_gaps(const struct collector_gaps *gaps)
 {
@@ -224,6 +255,7 @@ static int record(void)
 		status = collector_run(collector, launch.pid);
 		gaps = collector_gaps(collector);
 		report_gaps(&gaps);
+		push_rest(collector);
 	}
 	signal(SIGCHLD, SIG_DFL);
 	collector_destroy(collector);
@@ -348,6 +380,7 @@ static int record_attached(struct attachment *attachment, const char *no_census)
 	collector_run_attached(collector);
 	gaps = collector_gaps(collector);
 	report_gaps(&gaps);
+	push_rest(collector);
 	collector_destroy(collector);
 	if (config.line.verbosity > 0)
 		last_lines_print(&(struct last_lines){
@@ -415,6 +448,7 @@ static bool settle_engine(struct msrec_options *options)
 	const char *refused = capture->sample_bytes       ? "--sample"
 			      : capture->timer_ms         ? "--timer"
 			      : capture->maps             ? "--mmap"
+			      : options->push.command     ? "--push"
 			      : options->output.max_bytes ? "--max-size"
 			      : options->duration_s       ? "--duration"
 							  : NULL;
@@ -478,6 +512,14 @@ static void settle_instructions(void)
 		complain("instructions are not counted: this machine offers no counter for them");
 	else
 		complain("instructions are not counted: %s", strerror(-err));
+}
+
+/* False after a message. */
+static bool settle_push(struct push_options *push)
+{
+	if (push->command)
+		push->msconvert = installed_msconvert();
+	return !push->command || push->msconvert;
 }
 
 /* Finds the program, and looks whether it can be recorded. 0, or msrec's exit status after a message. */
@@ -545,7 +587,7 @@ int main(int argc, char **argv)
 	config.line.options.whole = config.line.check.n > 0;
 	capture->fixed = capture->exact || capture->pages || capture->maps || config.line.check.n > 0;
 	messages_setup(config.line.verbosity, config.line.check.n > 0);
-	if (!settle_engine(&config.line.options))
+	if (!settle_engine(&config.line.options) || !settle_push(&config.line.options.push))
 		return LAUNCH_FAILED;
 	if (config.line.pid) {
 		if (!settle_stream(&config.line.options))

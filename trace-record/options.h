@@ -44,6 +44,14 @@ struct output_options {
 	uint32_t kept;       /* files kept of a process that rotates; 0: all */
 };
 
+/* What is done with each file as soon as it ends. */
+struct push_options {
+	const char *command;   /* the shell's, that gets a profile of it; NULL: nothing */
+	uint64_t every_ns;     /* files end so often */
+	bool keeps;            /* files stay when their profiles are pushed */
+	const char *msconvert; /* that makes the profiles */
+};
+
 /* The program to record. */
 struct program_options {
 	const char *exe; /* its file */
@@ -62,6 +70,7 @@ struct timed_mark {
 struct msrec_options {
 	struct capture_options capture;
 	struct output_options output;
+	struct push_options push;
 	struct program_options program;
 	bool whole;               /* the traces are checked: they must be whole recordings */
 	uint32_t duration_s;      /* of the recording; 0: as long as the programs run */

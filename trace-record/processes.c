@@ -233,7 +233,7 @@ static void begin(struct processes *ps, struct process *p, struct process *paren
 	else if (ps->stopped || (parent && parent->recording.stopped))
 		r->stopped = true;
 	else if (parent)
-		recording_begin_child(r, &parent->recording, segment, ps->session->options.output.max_bytes);
+		recording_begin_child(ps->session, r, &parent->recording, segment);
 	else
 		recording_begin(ps->session, r, segment);
 }
@@ -442,6 +442,17 @@ void processes_leave_rest(struct processes *ps)
 	while (left.n < REST_MOST && (pid = mapper_unknown(ps->session->family.fd, is_left, &left))) {
 		attachment_leave(ps->session->attachment, pid);
 		left.pids[left.n++] = pid;
+	}
+}
+
+void processes_rotate(struct processes *ps, uint64_t until)
+{
+	for (struct process *p = ps->first; p; p = p->next) {
+		struct recording *r = &p->recording;
+
+		if (!p->dead && !r->executed && !r->error && r->tracee && recording_is_open(r) &&
+		    atomic_load(&tracee_segment(r->tracee)->phase) != SHM_DORMANT)
+			recording_rotate(ps->session, r, until);
 	}
 }
 

@@ -59,6 +59,9 @@ void processes_check(struct processes *processes);
 /* Samples the memory of those whose time has come. */
 void processes_sample_memory(struct processes *processes);
 
+/* Goes on in other files with the events stamped after `until`; not with processes of which nothing was ever recorded. */
+void processes_rotate(struct processes *processes, uint64_t until);
+
 /* Finishes the recordings of processes that are gone, and frees their segments. */
 void processes_end_gone(struct processes *processes);
 

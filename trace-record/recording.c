@@ -286,6 +286,7 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 		return;
 	}
 	r->writer = NULL;
+	r->rotation.begin_ns = r->start_ns;
 	tracee_set_start(r->tracee, r->start_ns);
 	if (s->attachment)
 		begin_late(s, r, segment);
@@ -294,18 +295,19 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 	limit_batch(r, s->options.output.max_bytes);
 }
 
-void recording_begin_child(struct recording *r, struct recording *parent, struct shm_segment *segment,
-			   uint64_t max_bytes)
+void recording_begin_child(struct session *s, struct recording *r, struct recording *parent,
+			   struct shm_segment *segment)
 {
 	assert(!r->tracee && !r->writer && !r->stopped && parent->tracee);
 	r->parent_pid = (uint32_t)parent->pid;
 	r->start_ns = parent->start_ns;
+	r->rotation.begin_ns = s->clock.ns[1];
 	command_set(&r->command, parent->command.exe, parent->command.argc, parent->command.argv);
 	r->tracee = tracee_create_child(segment, parent->tracee);
 	if (r->tracee) {
 		tracee_settle_phase(r->tracee);
 		tracee_set_process(r->tracee, r->pid, r->command.exe);
-		limit_batch(r, max_bytes);
+		limit_batch(r, s->options.output.max_bytes);
 		return;
 	}
 	/* A broken file of the parent breaks the child's. */
@@ -348,6 +350,17 @@ static void add_figures(struct recording_figures *figures, const struct mst_writ
 	figures->live = sums->net_bytes > 0 ? (uint64_t)sums->net_bytes : 0;
 }
 
+static bool is_main(const struct session *s, const struct recording *r)
+{
+	return r->pid == s->main_pid && !r->parent_pid;
+}
+
+/* Whether the file goes when its profile is pushed. The program's last one is what msrec speaks of at the end. */
+static bool is_passing(const struct session *s, const struct recording *r, const char *next)
+{
+	return s->options.push.command && !s->options.push.keeps && (next || !is_main(s, r));
+}
+
 static void write_end(struct session *s, struct recording *r, const char *path, struct mst_end *end,
 		      const struct symbolizer_task *task, const char *next)
 {
@@ -357,9 +370,10 @@ static void write_end(struct session *s, struct recording *r, const char *path, 
 		.recorded = task->writer,
 		.executed = r->executed,
 		.stopped = r->stopped,
+		.passing = is_passing(s, r, next),
 		.next = next,
 		.notices = task->notices,
-		.main = r->pid == s->main_pid && !r->parent_pid,
+		.main = is_main(s, r),
 		.program = program_name(r),
 		.figures = r->figures,
 	};
@@ -378,6 +392,19 @@ static void write_end(struct session *s, struct recording *r, const char *path, 
 	report.error = r->error;
 	report.error_number = r->error_number;
 	s->report(&report);
+}
+
+static void push(struct session *s, const struct recording *r, const char *path, const char *next)
+{
+	pushes_add(&s->pushes, &(struct push_file){
+				       .path = path,
+				       .program = program_name(r),
+				       .pid = r->pid,
+				       .from_ns = s->start_realtime_ns + r->rotation.begin_ns,
+				       .until_ns = s->start_realtime_ns + s->clock.ns[1],
+				       .forked = r->parent_pid && rotation_is_first(&r->rotation, path),
+				       .stays = !is_passing(s, r, next),
+			       });
 }
 
 /* What the process had to leave out. */
@@ -436,6 +463,8 @@ static void finish_file(struct session *s, struct recording *r, const char *path
 	notices_finish(&notices);
 	if (side == WORKER_SELF)
 		_exit(0);
+	if (s->options.push.command && writer && !is_copy)
+		push(s, r, path, next);
 }
 
 void recording_end(struct session *s, struct recording *r, uint8_t reason, uint32_t detail)
@@ -563,6 +592,7 @@ static bool roll_over(struct session *s, struct recording *r)
 	free(r->path);
 	r->path = path;
 	r->fd = fd;
+	r->rotation.begin_ns = s->clock.ns[1];
 	return true;
 }
 

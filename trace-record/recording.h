@@ -48,8 +48,8 @@ char *recording_prepare(struct session *session, struct recording *recording);
 void recording_begin(struct session *session, struct recording *recording, struct shm_segment *segment);
 
 /* A forked child begins in a segment, from its parent's state at the fork. Its file is made at its first event, or its end. */
-void recording_begin_child(struct recording *recording, struct recording *parent, struct shm_segment *segment,
-			   uint64_t max_bytes);
+void recording_begin_child(struct session *session, struct recording *recording, struct recording *parent,
+			   struct shm_segment *segment);
 
 /*
  * Takes the events stamped before `until`; begins the next file, or stops, when the present one is full. Returns how many

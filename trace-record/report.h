@@ -18,17 +18,19 @@ struct recording_figures {
 
 #define REPORT_STREAM "standard output" /* the path of the trace that goes there */
 
-/* A finished file, unless `refused`, `unrecorded`, `unfinished` or `waiting` says otherwise. */
+/* A finished file, unless `refused`, `unrecorded`, `unfinished`, `unpushed` or `waiting` says otherwise. */
 struct recording_report {
 	const char *path;
 	pid_t refused;   /* this process is not recorded, for the reason in `error`; `path` may be NULL */
 	bool unfinished; /* the worker that was to write names and the end has died; only `path` is set */
-	bool waiting;    /* the file is not finished: its disk is full, as error_number says */
+	const char *unpushed; /* not NULL: why the profile of the finished file is not pushed now */
+	bool waiting;         /* the file is not finished: its disk is full, as error_number says */
 	const char *
 		unrecorded; /* not NULL: about the program at `path`, which is not recorded: the sentence goes on */
 	bool recorded;    /* the recorder was loaded into the process */
 	bool executed;    /* the process goes on as another program */
 	bool stopped;     /* the process goes on without being recorded */
+	bool passing;     /* it is removed when its profile is pushed */
 	const char *next; /* the file in which the process's trace goes on; NULL: none */
 	uint64_t events, lost, bytes;
 	bool main;           /* of the program that msrec was given, or of one that it has become */

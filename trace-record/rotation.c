@@ -23,6 +23,11 @@ void rotation_finish(struct rotation *rotation)
 	free(rotation->first);
 }
 
+bool rotation_is_first(const struct rotation *rotation, const char *path)
+{
+	return !rotation->first || strcmp(path, rotation->first) == 0;
+}
+
 bool rotation_is_due(struct rotation *rotation, uint64_t bytes, uint64_t most)
 {
 	const uint64_t grown = bytes > rotation->bytes ? bytes - rotation->bytes : 0;
@@ -76,11 +81,10 @@ char *rotation_next(struct rotation *rotation, struct file_set *files, const cha
 
 	if (!rotation->first)
 		rotation->first = strdup(path);
-	if (!rotation->first || !note(rotation, path))
+	if (!rotation->first || (keep && !note(rotation, path)))
 		return NULL;
 	if (!rotation->files)
 		rotation->files = 1;
-	assert(rotation->n > 0);
 	while (keep && rotation->n >= keep)
 		drop_oldest(rotation, files);
 	return asprintf(&name, "%s.%u", rotation->first, ++rotation->files) < 0 ? NULL : name;

@@ -14,12 +14,16 @@ struct rotation {
 	char **paths;         /* of the kept files, the oldest first */
 	uint32_t n, capacity; /* of `paths` */
 	uint32_t files;       /* begun so far; 0 before the second */
+	uint64_t begin_ns;    /* of the session's clock: when the present file began */
 	uint64_t initial;     /* bytes of the present file's initial state */
 	uint64_t bytes;       /* of the present file at the last look ... */
 	uint64_t growth;      /* ... and by how much files grew most from look to look */
 };
 
 void rotation_finish(struct rotation *rotation);
+
+/* Whether the path is that of the process's first file. */
+bool rotation_is_first(const struct rotation *rotation, const char *path);
 
 /*
  * Whether a file of so many bytes may be larger than `most` at the next look. A file whose initial state takes more than half

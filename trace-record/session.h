@@ -8,6 +8,7 @@
 #include "family.h"
 #include "file_set.h"
 #include "options.h"
+#include "pushes.h"
 #include "report.h"
 #include "unrecorded.h"
 #include "workers.h"
@@ -24,6 +25,7 @@ struct session {
 	pid_t main_pid;             /* of the program that msrec was given; 0: not started */
 	struct file_set file_set;
 	struct workers workers;
+	struct pushes pushes;
 	struct unrecorded unrecorded;
 	struct control_socket control;
 	struct attachment *attachment;   /* to the program and its children; NULL: it was started */

@@ -62,6 +62,15 @@ void workers_reap(struct workers *workers, report_file *report)
 	reap_all(workers, WNOHANG, report);
 }
 
+bool workers_have(const struct workers *workers, const char *path)
+{
+	for (uint32_t i = 0; i < workers->n; i++) {
+		if (strcmp(workers->items[i].path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
 void workers_finish(struct workers *workers, report_file *report)
 {
 	reap_all(workers, 0, report);

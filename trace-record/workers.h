@@ -34,6 +34,9 @@ enum worker_side workers_start(struct workers *workers, struct family *family, c
 /* Forgets workers that have ended, and reports files that they left unfinished. */
 void workers_reap(struct workers *workers, report_file *report);
 
+/* Whether one is finishing this file. */
+bool workers_have(const struct workers *workers, const char *path);
+
 /* Waits for all workers. */
 void workers_finish(struct workers *workers, report_file *report);
 

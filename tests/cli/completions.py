@@ -34,6 +34,7 @@ CASES = {
     "msrec --engine=": "preload valgrind",
     "msrec --engine v": "valgrind",
     "msrec --timer=o": "off",
+    "msrec --push=x --every=6": "60s",
     "msrec --output tr": FILE,
     "msrec a-pro": PROGRAM,
     "msrec snapsh": "snapshot",

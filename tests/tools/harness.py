@@ -289,10 +289,13 @@ def methods(tests):
     return [(name[5:], case(getattr(tests, name))) for name in dir(tests) if name.startswith("test_")]
 
 
-def run_in_folders(doc, tests_of):
-    """A script of methods: tests_of(build) has them, and finds in `folder` an empty one for each."""
-    options = arguments(doc, "--only")
-    tests = tests_of(options.build)
+def run_in_folders(doc, tests_of, *more):
+    """
+    A script of methods: tests_of(build), or with more options tests_of(options), has them, and finds in `folder` an
+    empty one for each.
+    """
+    options = arguments(doc, "--only", *more)
+    tests = tests_of(options if more else options.build)
 
     def in_folder(run):
         def case(bench):

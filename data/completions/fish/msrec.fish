@@ -2,7 +2,7 @@
 # fish completion for msrec: its options, then a command line of its own.
 
 # Options whose value may be the next word.
-set -g __msrec_valued -o --output -z --level --engine --depth --timer --instructions --sample --max-size --duration --mark --check --check-output --check-format
+set -g __msrec_valued -o --output -z --level --engine --depth --timer --instructions --sample --max-size --duration --mark --push --every --check --check-output --check-format
 
 # True until the program has been named.
 function __msrec_has_no_program
@@ -39,6 +39,8 @@ complete $own -l embed-symbols -d 'Put the names of all frames into the trace'
 complete $own -l max-size -x -a '100m 1g 10g' -d 'End the recording before a file is larger'
 complete $own -l rotate -f -d 'Go on in another file; keep the last N'
 complete $own -l mark -x -d 'Mark a time since the start, TIME:NAME'
+complete $own -l push -x -d 'Give a command a profile again and again'
+complete $own -l every -x -a '10s 60s 5m 1h' -d 'The time between two profiles'
 complete $own -l duration -x -d 'End the recording after so many seconds'
 complete $own -s p -l pid -x -a '(__fish_complete_pids)' -d 'Attach to a process that runs'
 complete $own -l dormant -d 'Record nothing until msrec on PID'
