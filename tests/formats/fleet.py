@@ -390,9 +390,52 @@ class Engines(Summaries):
             process.kill()
             process.wait()
 
+    def stop_shard(self, cluster):
+        """Both replicas of a shard are killed as they are loaded. Queries over all shards fail and name the servers, or
+        leave that shard out if they are told to; the next load brings what is missing."""
+        shard, alive = cluster.shards[0], cluster.shards[1][0]
+        loader = subprocess.Popen([os.path.join(SOURCE, "scripts", "fleet-load"), f"--lock={self.path('lock')}",
+                                   *cluster.options(), self.fleet.summaries], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        assert harness.until(lambda: shard[0].ask("select count() from fleet_local") != "0\n", 300)
+        for server in shard:
+            server.stop(hard=True)
+        _, said = loader.communicate(timeout=600)
+        equal("a load without a shard: status", loader.returncode, 1)
+        assert f"127.0.0.1:{shard[1].http}: " in said, said
+        equal("nothing is missing in the other", alive.ask("select countIf(part = 'run') > 0 from fleet_local"), "1\n")
+        try:
+            answer = alive.ask(query("top-sites"))
+        except harness.Problem as problem:
+            assert f":{shard[0].tcp}" in str(problem) and f":{shard[1].tcp}" in str(problem), problem
+        else:
+            raise harness.Problem(f"a query over all shards answered without one: {answer}")
+        equal("runs without that shard", alive.ask("select count() from fleet_run", skip_unavailable_shards=1),
+              alive.ask("select countIf(part = 'run') from fleet_local"))
+        done = self.load(*cluster.options(), self.fleet.summaries, status=1)
+        assert ", 0 sent" in done.stdout, done.stdout
+        for server in shard:
+            server.start()
+        # A server that is killed inside of an insert may have its rows, and not their sums by day.
+        self.load(*cluster.options(), "--check", "--rebuild", self.fleet.summaries)
+        self.check_whole(cluster)
+
+    def check_whole(self, cluster):
+        """Each run is there once, in each replica of its shard and over all shards."""
+        for server in cluster.servers():
+            equal("runs, and those that differ", *(server.ask(f"select {what} from fleet_local where part = 'run'")
+                                                   for what in ("count()", "uniqExact(run)")))
+            equal("runs over all shards", server.ask("select count(), uniqExact(run) from fleet_run"),
+                  f"{self.runs}\t{self.runs}\n")
+        self.load(*cluster.options(), "--check")
+
     def load_all(self, cluster):
         """With kills, and while a server is down."""
         self.load(*cluster.options(), "--init")
+        self.stop_shard(cluster)
+        for server in cluster.servers():
+            server.ask("truncate table fleet_local")
+            server.ask("truncate table fleet_day_local")
         for i in range(6):
             self.kill_loader(cluster, 0.3 + 0.25 * i)
         down = cluster.shards[1][1]
@@ -403,6 +446,7 @@ class Engines(Summaries):
         self.load(*cluster.options(), self.fleet.summaries)
         done = self.load(*cluster.options(), "--check", "--rebuild", self.fleet.summaries)
         assert ", 0 sent" in done.stdout, done.stdout
+        self.check_whole(cluster)
 
     def check_days(self, cluster):
         """Sums of days that lack an insert are found and made anew."""
@@ -453,15 +497,14 @@ class Engines(Summaries):
 
     def test_parquet(self):
         """DuckDB's answers from Parquet are those from CSV."""
-        self.fleet.make(0, 120)
-        self.fleet.suffix = "parquet"
-        self.fleet.make(0, 120)
-        answers = [self.ask_duckdb(f"{self.fleet.summaries}/*.fleet.{suffix}")[0] for suffix in ("csv.gz", "parquet")]
+        fleet = Fleet(self.build, self.path("both"))
+        fleet.make(0, 120)
+        fleet.suffix = "parquet"
+        fleet.make(0, 120)
+        answers = [self.ask_duckdb(f"{fleet.summaries}/*.fleet.{suffix}")[0] for suffix in ("csv.gz", "parquet")]
         for name in QUERIES:
             equal(f"Parquet: {name}", answers[1][name][0], answers[0][name][0])
             assert answers[0][name][0], name
-        for path in self.summaries():
-            os.unlink(path)
 
     def test_engines(self):
         sizes = self.fleet.make(200, self.runs - 200)
