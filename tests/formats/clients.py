@@ -49,6 +49,10 @@ const { DuckDBInstance } = require("@duckdb/node-api");
 """
 
 
+def modules(build):
+    return os.path.join(build.root, "clients", "node_modules")
+
+
 def install(build):
     place = os.path.join(build.root, "clients")
     os.makedirs(place, exist_ok=True)
@@ -57,7 +61,7 @@ def install(build):
                        cwd=place, check=True, stdout=subprocess.DEVNULL)
         with open(os.path.join(place, "installed"), "w", encoding="utf-8") as file:
             file.write("\n".join(PACKAGES))
-    return os.path.join(place, "node_modules")
+    return modules(build)
 
 
 def show(tools, folder, page, name, data):

@@ -12,7 +12,7 @@ import harness
 
 CONFIG = """<yandex>
 <logger><level>warning</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
-<http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><listen_host>127.0.0.1</listen_host>
+<http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><listen_host>{host}</listen_host>
 <path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><users_config>{folder}/users.xml</users_config>
 <mark_cache_size>67108864</mark_cache_size><default_profile>default</default_profile>
 <default_database>default</default_database>
@@ -39,20 +39,20 @@ def free_ports(n):
 
 
 class Server:
-    def __init__(self, folder, http, tcp):
-        self.folder, self.http, self.tcp, self.process = folder, http, tcp, None
+    def __init__(self, folder, http, tcp, host="127.0.0.1"):
+        self.folder, self.http, self.tcp, self.host, self.process = folder, http, tcp, host, None
 
     def configure(self, shards):
         for name in ("data", "tmp"):
             os.makedirs(os.path.join(self.folder, name), exist_ok=True)
-        config = CONFIG.format(folder=self.folder, http=self.http, tcp=self.tcp, shards=shards)
+        config = CONFIG.format(folder=self.folder, http=self.http, tcp=self.tcp, host=self.host, shards=shards)
         for name, text in (("config.xml", config), ("users.xml", USERS)):
             with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.http}"
+        return f"http://{self.host}:{self.http}"
 
     def start(self):
         with open(os.path.join(self.folder, "output"), "ab") as output:
