@@ -71,6 +71,7 @@ int family_create(struct family *family, const struct capture_options *options, 
 		.cxx_freeres = options->cxx_freeres,
 		.free_stacks = options->free_stacks,
 		.usable = options->usable,
+		.scripts = options->scripts,
 		.fixed = options->fixed,
 		.phase = options->dormant ? SHM_DORMANT : SHM_ON,
 	};

@@ -39,6 +39,7 @@ void frames_finish(struct frames *frames)
 {
 	free(frames->defined);
 	free(frames->entries);
+	script_names_finish(&frames->script_names);
 	*frames = (struct frames){ 0 };
 }
 
@@ -199,8 +200,11 @@ static int define_frame(struct frames *frames, struct mst_writer *writer, uint32
 	struct mst_frame f = { .module = MST_NONE, .address = pc };
 	const int err = i == MST_NONE ? 0 : module_id(frames, writer, i, &f.module);
 
+	_Static_assert(SCRIPT_ADDRESS == MST_SCRIPT_ADDRESS, "a trace has the ring's frames of scripts");
 	if (err)
 		return err;
+	if (mst_frame_is_script(&f) && !script_names_read(&frames->script_names, frames->scripts))
+		return MST_ERR_NOMEM;
 	if (f.module != MST_NONE)
 		f.address -= frames->modules->modules[i].bias;
 	return mst_writer_frame(writer, &f, frame);

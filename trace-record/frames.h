@@ -10,11 +10,15 @@
 
 #include "module_table.h"
 #include "mst_writer.h"
+#include "script_names.h"
 
 struct frames {
-	struct module_table *modules; /* shared with the program; set by the owner */
-	struct frame_module *defined; /* the trace's modules, by index in the table */
-	struct frame_entry *entries;  /* cache of frames, by pc */
+	struct module_table *modules;       /* shared with the program; set by the owner */
+	struct frame_module *defined;       /* the trace's modules, by index in the table */
+	struct frame_entry *entries;        /* cache of frames, by pc */
+	const struct script_table *scripts; /* shared with the program; set by the owner */
+	struct script_names
+		script_names; /* of the functions of scripts whose frames were found; and of others */
 };
 
 int frames_init(struct frames *frames); /* 0 or -1: no memory */

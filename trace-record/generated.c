@@ -27,7 +27,7 @@ static void note_frames(struct generated *generated, const struct mst_writer *wr
 	for (; generated->seen < n; generated->seen++) {
 		const struct mst_frame *frame = &frames[generated->seen];
 
-		if (frame->module != MST_NONE)
+		if (frame->module != MST_NONE || mst_frame_is_script(frame))
 			continue;
 		if (!array_reserve(&generated->items, generated->n, &generated->capacity,
 				   sizeof(*generated->items)))

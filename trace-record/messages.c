@@ -60,6 +60,8 @@ static void report_finished(const struct recording_report *r, const char *reason
 			r->path);
 	for (size_t i = 0; i < r->notices->n && says; i++)
 		fprintf(stderr, "msrec: %s: %s\n", r->path, r->notices->text[i]);
+	if (r->remark && verbosity > 1)
+		fprintf(stderr, "msrec: %s: %s\n", r->path, r->remark);
 	if (r->stopped && verbosity > 0)
 		fprintf(stderr, "msrec: %s: recording has ended, the program goes on\n", r->path);
 	if (r->next && says)

@@ -27,6 +27,7 @@ struct capture_options {
 	bool dormant;          /* nothing, until that is switched on */
 	bool fixed;            /* recording cannot be switched off and on */
 	bool exact;            /* by the tool for Valgrind */
+	bool scripts;          /* the frames of scripts, in stacks */
 	bool rss;              /* samples of what memory the process has, taken from outside */
 };
 

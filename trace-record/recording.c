@@ -373,6 +373,7 @@ static void write_end(struct session *s, struct recording *r, const char *path, 
 		.passing = is_passing(s, r, next),
 		.next = next,
 		.notices = task->notices,
+		.remark = *r->remark ? r->remark : NULL,
 		.main = is_main(s, r),
 		.program = program_name(r),
 		.figures = r->figures,
@@ -407,11 +408,25 @@ static void push(struct session *s, const struct recording *r, const char *path,
 			       });
 }
 
+static void note_python(struct recording *r, const struct script_table *table)
+{
+	const uint32_t version = atomic_load(&table->version);
+
+	if (atomic_load(&table->state) != SCRIPTS_REFUSED)
+		return;
+	if (version)
+		snprintf(r->remark, sizeof(r->remark), "functions of Python %u.%u are not shown",
+			 version >> 8 & 0xff, version & 0xff);
+	else
+		snprintf(r->remark, sizeof(r->remark), "functions of Python before 3.11 are not shown");
+}
+
 /* What the process had to leave out. */
-static void note_gaps(const struct recording *r, struct notices *notices)
+static void note_gaps(struct recording *r, struct notices *notices)
 {
 	struct shm_segment *segment = tracee_segment(r->tracee);
 
+	note_python(r, shm_scripts(segment));
 	if (atomic_load(&segment->unwatched))
 		notices_add(notices,
 			    "not all calls that map pages could be watched in process %d; --pages is "
@@ -421,6 +436,9 @@ static void note_gaps(const struct recording *r, struct notices *notices)
 		notices_add(notices,
 			    "process %d has loaded more libraries than there is room for; the code of some "
 			    "has no names",
+			    (int)r->pid);
+	if (atomic_load(&shm_scripts(segment)->refused))
+		notices_add(notices, "process %d has more functions of Python than there is room for",
 			    (int)r->pid);
 }
 
@@ -440,6 +458,7 @@ static void finish_file(struct session *s, struct recording *r, const char *path
 		.folder = s->cwd,
 		.since = s->start_realtime_ns,
 		.generated = r->tracee ? tracee_generated(r->tracee, ids) : NULL,
+		.scripts = r->tracee ? tracee_script_names(r->tracee) : NULL,
 		.all = s->options.output.embed_symbols,
 		.notices = &notices,
 	};

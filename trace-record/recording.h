@@ -27,6 +27,7 @@ struct recording {
 	int fd;
 	struct pinned_files pinned_files;
 	struct rotation rotation;
+	char remark[64];                  /* for those who want to know more; "": none */
 	struct recording_figures figures; /* of the files before the present one */
 	uint64_t flushed_ns, names_ns;    /* of the session's clock: when that was done last */
 	int error, error_number;          /* of the first failure */

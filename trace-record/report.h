@@ -39,6 +39,7 @@ struct recording_report {
 	int error;                     /* negative enum mst_error of the first failed write, or 0 */
 	int error_number;              /* errno of that write */
 	const struct notices *notices; /* about the names in the trace */
+	const char *remark;            /* for those who want to know more; NULL: none */
 };
 
 typedef void report_file(const struct recording_report *report);

@@ -111,17 +111,39 @@ static int name_in_module(struct symbolizer *s, uint32_t frame, uint32_t module,
 			   symbols_linker_name(s->symbols, module, address));
 }
 
+/* A function in a file outside of all modules. NULL: no such file is known. */
+static int name_outside(struct symbolizer *s, uint32_t frame, const char *function, const char *file,
+			uint32_t number)
+{
+	const char *const slash = file ? strrchr(file, '/') : NULL;
+	char *const directory = slash ? strndup(file, (size_t)(slash - file)) : NULL;
+	struct symbol_line line = {
+		.directory = directory,
+		.file = slash ? slash + 1 : file,
+		.line = (int)number,
+	};
+	const struct symbol_chain chain = { .n = 1, .lines = &line };
+	const int error = embed_names(s->task->writer, frame, &chain, function);
+
+	free(directory);
+	return error;
+}
+
+static int name_script(struct symbolizer *s, uint32_t frame, uint64_t address)
+{
+	const struct script_frame at =
+		s->task->scripts ? script_names_frame(s->task->scripts, address) : (struct script_frame){ 0 };
+
+	return name_outside(s, frame, at.function ? at.function : "<python>", at.file, at.line);
+}
+
 static int name_generated_code(struct symbolizer *s, uint32_t frame, uint64_t address)
 {
-	struct symbol_line line = { 0 };
-	const struct symbol_chain chain = { .n = 1, .lines = &line };
 	struct jit_name name;
-	const char *slash, *before;
-	char *directory;
-	int error;
+	const char *before;
 
 	if (s->task->generated && (before = generated_name(s->task->generated, frame)))
-		return embed_names(s->task->writer, frame, &chain, before);
+		return name_outside(s, frame, before, NULL, 0);
 	if (!s->asked_jit)
 		s->jit = jit_open(s->task->pid, s->task->folder, s->task->since);
 	s->asked_jit = true;
@@ -131,16 +153,7 @@ static int name_generated_code(struct symbolizer *s, uint32_t frame, uint64_t ad
 		name.function = generated_last_name(s->task->generated, address);
 	if (!name.function)
 		return 0;
-	slash = name.file ? strrchr(name.file, '/') : NULL;
-	directory = slash ? strndup(name.file, (size_t)(slash - name.file)) : NULL;
-	line = (struct symbol_line){
-		.directory = directory,
-		.file = slash ? slash + 1 : name.file,
-		.line = (int)name.line,
-	};
-	error = embed_names(s->task->writer, frame, &chain, name.function);
-	free(directory);
-	return error;
+	return name_outside(s, frame, name.function, name.file, name.line);
 }
 
 static int name_frames(struct symbolizer *s)
@@ -152,8 +165,9 @@ static int name_frames(struct symbolizer *s)
 	for (uint32_t i = 0; i < n_frames && !error; i++) {
 		const struct mst_frame frame = mst_writer_frames(s->task->writer, &n_frames)[i];
 
-		error = frame.module == MST_NONE ? name_generated_code(s, i, frame.address)
-						 : name_in_module(s, i, frame.module, frame.address);
+		error = mst_frame_is_script(&frame) ? name_script(s, i, frame.address)
+			: frame.module == MST_NONE  ? name_generated_code(s, i, frame.address)
+						    : name_in_module(s, i, frame.module, frame.address);
 	}
 	return error;
 }

@@ -12,6 +12,12 @@
 
 /* ---- life ---- */
 
+static void set_tables(struct tracee *t)
+{
+	t->frames.modules = shm_modules(t->segment);
+	t->frames.scripts = shm_scripts(t->segment);
+}
+
 static struct tracee *tracee_alloc(struct shm_segment *segment)
 {
 	struct tracee *t = calloc(1, sizeof(*t));
@@ -29,7 +35,7 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 		return NULL;
 	}
 	if (segment)
-		t->frames.modules = shm_modules(segment);
+		set_tables(t);
 	return t;
 }
 
@@ -84,6 +90,11 @@ void tracee_follow_code(struct tracee *t, pid_t pid, uint64_t since)
 const struct generated *tracee_generated(const struct tracee *t, const struct mst_writer *writer)
 {
 	return writer == t->writer ? &t->generated : &t->former;
+}
+
+const struct script_names *tracee_script_names(const struct tracee *t)
+{
+	return &t->frames.script_names;
 }
 
 struct mst_writer *tracee_writer(struct tracee *t)
@@ -165,6 +176,7 @@ static struct tracee *copy_state(struct tracee *parent)
 		t->pages = page_state_copy(parent->pages);
 	if ((parent->pages && !t->pages) || blocks_copy(&t->blocks, &parent->blocks) != 0 ||
 	    strand_moving(t, parent) != 0 || customs_copy(&t->customs, &parent->customs) != 0 ||
+	    !script_names_copy(&t->frames.script_names, &parent->frames.script_names) ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
 		tracee_destroy(t);
 		return NULL;
@@ -223,7 +235,7 @@ struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *p
 	if (t) {
 		assert(!t->segment && !t->has_file);
 		t->segment = segment;
-		t->frames.modules = shm_modules(segment);
+		set_tables(t);
 	}
 	return t;
 }

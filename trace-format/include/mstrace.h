@@ -191,6 +191,17 @@ static inline uint32_t mst_frame_cut(const struct mst_frame *frame)
 		       : 0;
 }
 
+/*
+ * A frame in no module at an address from MST_SCRIPT_ADDRESS on, below twice that, is a line of a script. The trace has its
+ * names; the address only differs from those of other lines.
+ */
+#define MST_SCRIPT_ADDRESS (UINT64_C(1) << 62)
+
+static inline bool mst_frame_is_script(const struct mst_frame *frame)
+{
+	return frame->module == MST_NONE && frame->address >> 62 == MST_SCRIPT_ADDRESS >> 62;
+}
+
 enum mst_module_role {
 	MST_MODULE_LIBRARY = 0,
 	MST_MODULE_EXECUTABLE = 1,

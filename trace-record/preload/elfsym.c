@@ -124,6 +124,19 @@ void *elfsym_any(const char *name)
 	return search.found;
 }
 
+uintptr_t elfsym_in(uintptr_t bias, const ElfW(Phdr) * headers, unsigned n, const char *name)
+{
+	const struct dl_phdr_info object = {
+		.dlpi_addr = bias,
+		.dlpi_phdr = headers,
+		.dlpi_phnum = (ElfW(Half))n,
+	};
+	struct tables tables;
+	const ElfW(Sym) *const symbol = find_tables(&object, &tables) ? find_symbol(&tables, name) : NULL;
+
+	return symbol ? bias + symbol->st_value : 0;
+}
+
 struct first {
 	const char *name;
 	bool ours;

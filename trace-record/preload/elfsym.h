@@ -8,13 +8,18 @@
 #ifndef PRELOAD_ELFSYM_H
 #define PRELOAD_ELFSYM_H
 
+#include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The first definition in load order; NULL if there is none. */
 void *elfsym_next(const char *name);
 
 /* The first definition in any object; NULL if there is none. */
 void *elfsym_any(const char *name);
+
+/* The definition of anything in the object with these program headers; 0: there is none. */
+uintptr_t elfsym_in(uintptr_t bias, const ElfW(Phdr) * headers, unsigned n, const char *name);
 
 /* Whether calls of a function reach this library: neither the program nor a library before this one defines it. */
 bool elfsym_is_ours(const char *name);

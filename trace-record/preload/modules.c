@@ -29,6 +29,8 @@ struct object {
 
 _Atomic uint64_t modules_state = STATE_ENTERED;
 
+static modules_entered *tell_entered;
+static modules_gone *tell_gone;
 static struct module_table *table;
 static bool asks_loader; /* without a lock, at each look; else once for each object */
 static uint64_t (*stamp_now)(void);
@@ -231,6 +233,8 @@ static bool close_gone(uint64_t stamp, const struct sighting *now)
 							     memory_order_acq_rel, memory_order_relaxed))
 			continue;
 		atomic_store_explicit(&table->modules[i].closed, stamp, memory_order_release);
+		if (tell_gone)
+			tell_gone(objects[i].start, objects[i].end);
 		any = true;
 	}
 	return any;
@@ -259,6 +263,8 @@ bool modules_find(uintptr_t pc, struct cfi_section *section)
 	if (close_gone(stamp_now(), &seen))
 		modules_code_changed();
 	enter_object(&seen, pc, section);
+	if (tell_entered)
+		tell_entered(&seen);
 	return true;
 }
 
@@ -284,6 +290,12 @@ void modules_closing_end(uint64_t stamp, bool alone)
 void modules_code_changed(void)
 {
 	atomic_fetch_add_explicit(&modules_state, STATE_CLOSED, memory_order_release);
+}
+
+void modules_watch(modules_entered *entered, modules_gone *gone)
+{
+	tell_entered = entered;
+	tell_gone = gone;
 }
 
 static void enter_executable(void)

@@ -41,6 +41,14 @@ typedef int modules_find_function(void *pc, struct modules_found *found);
  */
 void modules_init(struct module_table *table, modules_find_function *find, uint64_t (*stamp)(void));
 
+/*
+ * Whom to call when an object was entered, and when one that spanned [start, end) is gone; NULL: none. Before modules_init().
+ */
+struct sighting;
+typedef void modules_entered(const struct sighting *seen);
+typedef void modules_gone(uintptr_t start, uintptr_t end);
+void modules_watch(modules_entered *entered, modules_gone *gone);
+
 /* In a forked child: goes on with another, empty table, and enters all objects anew. */
 void modules_after_fork(struct module_table *table);
 

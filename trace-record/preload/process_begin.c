@@ -9,6 +9,7 @@
 #include "frametables.h"
 #include "modules.h"
 #include "next_malloc.h"
+#include "scripts.h"
 #include "segments.h"
 #include "skips.h"
 #include "thread_lookup.h"
@@ -96,6 +97,8 @@ static void take_options(struct process *p)
 		.usable = family->usable,
 		.maps = family->maps,
 		.pages = family->pages,
+		/* A call that unmaps the pages of a Python frame has its stack taken afterwards. */
+		.scripts = family->scripts && !family->pages,
 	};
 	p->options.plain =
 		!p->options.free_stacks && !p->options.usable && !p->options.extras && !family->sample_bytes;
@@ -111,8 +114,10 @@ static void begin_modules(struct process *p)
 	table->text_capacity = SHM_MODULE_TEXT;
 	if (begun) {
 		frametables_after_fork();
+		scripts_after_fork(shm_scripts(p->segment), p->options.scripts);
 		modules_after_fork(table);
 	} else {
+		scripts_begin(shm_scripts(p->segment), p->options.scripts);
 		modules_init(table, next.find_object, stamp_now);
 	}
 	begun = true;

@@ -31,7 +31,7 @@ struct process_options {
 	uint32_t depth; /* frames to keep */
 	int use_tsc;
 	uint8_t extras; /* enum extra */
-	bool free_stacks, usable, maps, pages;
+	bool free_stacks, usable, maps, pages, scripts;
 	bool plain; /* no option asks for more than plain records hold */
 };
 

@@ -33,8 +33,8 @@ enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
 
 /*
  * Bits of a rule. Compact: CFA = (bp or sp) + 8 * CFA words; the return address is at CFA - 8, the caller's bp at
- * CFA - 8 * BP words, or unchanged if that is 0. General: RULE_NO_TABLE if a module has no table for the pc, so that the
- * step is by the frame pointer.
+ * CFA - 8 * BP words, or unchanged if that is 0. Outermost with CFA words: a compact rule of code that runs scripts.
+ * General: RULE_NO_TABLE if a module has no table for the pc, so that the step is by the frame pointer.
  */
 #define RULE_KIND(rule) ((rule)&3)
 #define RULE_NO_TABLE (UINT64_C(1) << 2)
@@ -69,6 +69,23 @@ static inline struct rule_place rule_place(uintptr_t pc, bool exact)
 static inline bool rule_has_no_table(uint64_t rule)
 {
 	return RULE_KIND(rule) == RULE_GENERAL && rule & RULE_NO_TABLE;
+}
+
+/* Of a compact rule: the same where frames of scripts lie between the frame and its caller. */
+static inline uint64_t rule_of_scripts(uint64_t rule)
+{
+	return rule | RULE_OUTERMOST;
+}
+
+static inline bool rule_is_of_scripts(uint64_t rule)
+{
+	return RULE_KIND(rule) == RULE_OUTERMOST && (rule >> RULE_CFA_SHIFT & RULE_CFA_WORDS_MAX);
+}
+
+/* The compact rule behind a rule of scripts. */
+static inline uint64_t rule_without_scripts(uint64_t rule)
+{
+	return (rule & ~UINT64_C(3)) | RULE_COMPACT;
 }
 
 static inline uint64_t rule_load(_Atomic uint64_t *word)

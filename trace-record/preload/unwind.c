@@ -8,7 +8,7 @@
 #include "recorder_assert.h"
 #include "walk.h"
 
-/* unwind_node.flags, above those of the step that is kept with it. */
+/* unwind_node.flags, beside those of the step that is kept with it. */
 enum {
 	NODE_NEEDS_BP = 1 << 4, /* this step or one further out depends on the bp */
 	NODE_OPAQUE = 1 << 5,   /* this step or one further out depends on what is not compared */
@@ -38,6 +38,9 @@ enum {
 /* Frames walked at most, as a multiple of those wanted, so that returns from a deep recursion seldom reach frames
  * outside of which too few are known. */
 #define WALK_FACTOR 4u
+
+/* Frames of scripts that return, or are left, between two captures. */
+#define SCRIPTS_NEAR 4
 
 #define READS_PER_NODE 2u
 #define LINKS_PER_NODE (2u + READS_PER_NODE)
@@ -298,6 +301,12 @@ static inline uint32_t hash_below(uint32_t hash, uintptr_t pc)
 	return (uint32_t)(((hash + pc) * 0x9e3779b97f4a7c15u) >> 32);
 }
 
+/* Of the context that the node of a step has, below a node whose context has that hash. */
+static inline uint32_t hash_of_step(uint32_t hash, const struct step *step)
+{
+	return unlikely(step->flags & STEP_LEFT_OUT) ? hash : hash_below(hash, step_shown(step));
+}
+
 /* A bucket: the context's number below the upper bits of its hash, so that hardly a wrong context is looked at. 0: free. */
 static inline uint32_t context_entry(uint32_t hash, uint32_t number)
 {
@@ -461,7 +470,10 @@ static inline uint32_t make_child(struct unwind_memory *m, uint32_t parent, unsi
 	const struct link *reads = reads_of(m, i, &n_reads);
 
 	RECORDER_ASSERT(number < m->capacity);
-	node.context = context_of(m, parent_context(m, parent), step->pc, hash);
+	if (unlikely(step->flags & STEP_LEFT_OUT))
+		node.context = m->stack.nodes[parent].context;
+	else
+		node.context = context_of(m, parent_context(m, parent), step_shown(step), hash);
 	if (unlikely(n_reads > 0))
 		keep_reads(m, &node, reads, n_reads);
 	else if (node.return_at != 0 && node.bp_at == 0)
@@ -478,6 +490,20 @@ static inline uint32_t make_child(struct unwind_memory *m, uint32_t parent, unsi
 
 /* ---- captures ---- */
 
+/*
+ * Frames of scripts that one frame runs have one sp. The path's frame of a script at `pc`, a few frames from `known` outwards;
+ * `known`: it is not there.
+ */
+static int script_near(const struct unwind_memory *m, int known, uintptr_t pc)
+{
+	const uintptr_t sp = m->path[known].sp;
+
+	for (int i = known; i >= 0 && i > known - SCRIPTS_NEAR && m->path[i].sp == sp; i--)
+		if (m->stack.nodes[m->path[i].node].pc == pc)
+			return i;
+	return known;
+}
+
 /* Walks until the path is met. Returns the innermost frame of the path that may be kept; -1: none. */
 static int walk_out(struct unwind_memory *m, struct walk *walk)
 {
@@ -490,10 +516,13 @@ static int walk_out(struct unwind_memory *m, struct walk *walk)
 		while (known >= 0 && m->path[known].sp < w.sp)
 			known--;
 		if (known >= 0 && m->path[known].sp == w.sp) {
-			const struct unwind_node *node = &nodes[m->path[known].node];
+			const struct unwind_node *node;
 
+			if (unlikely(w.script))
+				known = script_near(m, known, w.pc);
+			node = &nodes[m->path[known].node];
 			if (node_is_at(node, w.pc, w.sp, w.bp) && !(node->flags & NODE_OPAQUE) &&
-			    !(node->flags & STEP_EXACT) == !w.exact) {
+			    !(node->flags & STEP_EXACT) == !w.exact && likely(!w.interrupted)) {
 				const struct link *changed =
 					path_changed(m, known, m->wanted > w.count ? m->wanted - w.count : 1);
 
@@ -537,7 +566,7 @@ static bool is_enough(const struct unwind_memory *m, const struct walk *w, int k
 static void fetch_buckets(const struct unwind_memory *m, unsigned i, uint32_t hash)
 {
 	while (i-- > 0) {
-		hash = hash_below(hash, m->walker.steps[i].pc);
+		hash = hash_of_step(hash, &m->walker.steps[i]);
 		__builtin_prefetch(&m->context_index[hash & m->context_mask], 1);
 	}
 }
@@ -555,7 +584,7 @@ static uint32_t commit(struct unwind_memory *m, const struct walk *w, int known)
 	for (unsigned i = w->count; i-- > 0;) {
 		uint32_t child = UNWIND_ROOT;
 
-		hash = hash_below(hash, m->walker.steps[i].pc);
+		hash = hash_of_step(hash, &m->walker.steps[i]);
 		/* A node just made has no children. */
 		if (!made)
 			child = find_child(m, number, i, hash);
@@ -699,7 +728,8 @@ size_t unwind_stack_bytes(uint32_t capacity)
 	       rounded(UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(struct unwind_context)) +
 	       rounded(2 * UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(uint32_t)) +
 	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity / 2 * sizeof(struct step)) +
-	       rounded(READS_PER_NODE * capacity * sizeof(struct link));
+	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
+	       rounded(SCRIPT_LINES * sizeof(struct script_line));
 }
 
 struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t wanted)
@@ -739,6 +769,8 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->walker.steps = (struct step *)at;
 	at += rounded(capacity / 2 * sizeof(struct step));
 	m->walker.reads = (struct link *)at;
+	at += rounded(READS_PER_NODE * capacity * sizeof(struct link));
+	m->walker.lines = (struct script_line *)at;
 	m->walker.reads_most = READS_PER_NODE * capacity / 2;
 	memset(&m->stack.nodes[UNWIND_ROOT], 0, sizeof(*m->stack.nodes));
 	forget_all(m);

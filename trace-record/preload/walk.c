@@ -9,6 +9,7 @@
 #include "modules.h"
 #include "os.h"
 #include "recorder_assert.h"
+#include "scripts.h"
 #include "sigreturn.h"
 #include "take_registers.h"
 
@@ -51,9 +52,11 @@ static __attribute__((noinline)) uint64_t rule_learn(struct walker *walker, stru
 	struct cfi_function function;
 	uint64_t rule;
 
-	if (find_row(walker, w, &function))
+	if (find_row(walker, w, &function)) {
 		rule = rule_pack(&function, &walker->work.row);
-	else
+		if (RULE_KIND(rule) == RULE_COMPACT && scripts_runs(&function, &walker->work))
+			rule = rule_of_scripts(rule);
+	} else
 		rule = frametables_rule(place_in_code(w));
 	if (rule == RULE_NONE && (!is_in_module(w->pc) || is_sigreturn(w->pc)))
 		return RULE_GENERAL;
@@ -143,17 +146,22 @@ struct reader {
 	struct walk *walk;
 };
 
-/* Records that the present step depends on a word of memory. */
-static void note_read(struct reader *reader, uintptr_t at, unsigned bytes, uint64_t value)
+void walk_note(struct walker *walker, struct walk *w, uintptr_t at, uint64_t value)
 {
-	struct walker *walker = reader->walker;
-	struct walk *w = reader->walk;
-
 	RECORDER_ASSERT(w->reads <= walker->reads_most);
-	if (bytes != 8 || w->reads == walker->reads_most)
+	if (w->reads == walker->reads_most)
 		w->reads_lost = true;
 	else
 		walker->reads[w->reads++] = (struct link){ at, value };
+}
+
+/* walk_note() of a word that may have less than 8 bytes, which cannot be compared. */
+static void note_read(struct reader *reader, uintptr_t at, unsigned bytes, uint64_t value)
+{
+	if (bytes == 8)
+		walk_note(reader->walker, reader->walk, at, value);
+	else
+		reader->walk->reads_lost = true;
 }
 
 /* cfi_read_function of a walk. Expressions and rules read the stack mostly, but may read any memory. */
@@ -220,6 +228,7 @@ static bool step_sigreturn(struct walker *walker, struct walk *w, struct step *s
 		if (!read_memory(&reader, w->sp + context_offset(i), 8, true, &value[i]))
 			return false;
 	w->exact = walk_move(w, step, value[0], value[1], value[2]);
+	w->interrupted |= w->exact && scripts_are_present();
 	return w->exact;
 }
 
@@ -273,6 +282,7 @@ static bool step_tables(struct walker *walker, struct walk *w, struct step *step
 		       registers->value[CFI_RBP]))
 		return false;
 	w->exact = function->signal;
+	w->interrupted |= w->exact && scripts_are_present();
 	return true;
 }
 
@@ -322,13 +332,14 @@ void walk_cut(struct walker *walker, struct walk *w)
 	step->reads_end = w->reads;
 }
 
-bool walk_step(struct walker *walker, struct walk *w)
+/* The step of a frame, by its rule, or by the tables with all registers. */
+static bool take_step(struct walker *walker, struct walk *w, struct step *step, uint64_t rule)
 {
-	struct step *step = walk_add_step(walker, w);
-	uint64_t rule = w->all_registers ? RULE_GENERAL : rule_find(walker, w);
 	bool more = false;
 
-	if (RULE_KIND(rule) == RULE_COMPACT)
+	if (w->all_registers)
+		more = step_general(walker, w, step);
+	else if (RULE_KIND(rule) == RULE_COMPACT)
 		more = step_compact(walker, w, step, rule);
 	else if (rule_has_no_table(rule))
 		more = step_untabled(walker, w, step);
@@ -336,9 +347,81 @@ bool walk_step(struct walker *walker, struct walk *w)
 		more = step_general(walker, w, step);
 	if (!more)
 		note_end(walker, w, step);
+	return more;
+}
+
+static void end_step(const struct walk *w, struct step *step)
+{
 	if (w->reads_lost)
 		step->flags |= STEP_OPAQUE;
 	step->reads_end = w->reads;
+}
+
+/* From a frame that runs scripts, whose CFA that is, to the innermost frame of these. False: they are not known. */
+static bool enter_script(struct walker *walker, struct walk *w, uint64_t rule, uintptr_t cfa)
+{
+	struct link innermost;
+	struct step *step;
+
+	if (!scripts_enter(w, cfa, &innermost))
+		return false;
+	step = walk_add_step(walker, w);
+	step->flags |= STEP_KEEPS_BP | (rule & RULE_FROM_BP ? STEP_USES_BP : 0);
+	walk_note(walker, w, innermost.at, innermost.value);
+	end_step(w, step);
+	w->script = true;
+	w->runner = (struct walk_runner){ w->pc, w->sp, rule };
+	w->pc = innermost.value;
+	/* Between the runner's and its caller's. */
+	w->sp = cfa - 1;
+	return true;
+}
+
+/* From a frame of a script to the one that has called it, or to the caller of the frame that runs both. */
+static bool step_script(struct walker *walker, struct walk *w)
+{
+	struct step *const step = walk_add_step(walker, w);
+	struct script_frame frame;
+	bool more = true;
+
+	scripts_look(walker, w->pc, &frame);
+	for (unsigned i = 0; i < SCRIPT_READS && frame.known; i++)
+		walk_note(walker, w, frame.reads[i].at, frame.reads[i].value);
+	step->shown = frame.place + 1;
+	step->flags |= STEP_SCRIPT | (frame.left_out ? STEP_LEFT_OUT : 0) | (frame.known ? 0 : STEP_OPAQUE);
+	if (frame.caller) {
+		step->flags |= STEP_KEEPS_BP;
+		w->pc = frame.caller;
+	} else {
+		w->script = false;
+		w->pc = w->runner.pc;
+		w->sp = w->runner.sp;
+		more = take_step(walker, w, step, w->runner.rule);
+	}
+	end_step(w, step);
+	return more;
+}
+
+bool walk_step(struct walker *walker, struct walk *w)
+{
+	const bool by_rule = !w->all_registers || scripts_are_present();
+	uint64_t rule;
+	struct step *step;
+	bool more, opaque = false;
+
+	if (unlikely(w->script))
+		return step_script(walker, w);
+	rule = by_rule ? rule_find(walker, w) : RULE_GENERAL;
+	if (unlikely(rule_is_of_scripts(rule))) {
+		rule = rule_without_scripts(rule);
+		if (enter_script(walker, w, rule, walk_compact_cfa(w, rule)))
+			return true;
+		opaque = scripts_are_present();
+	}
+	step = walk_add_step(walker, w);
+	more = take_step(walker, w, step, rule);
+	end_step(w, step);
+	step->flags |= opaque ? STEP_OPAQUE : 0;
 	return more;
 }
 

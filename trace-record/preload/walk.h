@@ -34,10 +34,12 @@ struct link {
 
 /* What a frame step depends on. */
 enum {
-	STEP_EXACT = 1 << 0,   /* the frame's pc is not a return address */
-	STEP_OPAQUE = 1 << 1,  /* on something that is not compared */
-	STEP_USES_BP = 1 << 2, /* on bp, other than by passing it on */
-	STEP_KEEPS_BP = 1 << 3 /* the caller's bp is this frame's */
+	STEP_EXACT = 1 << 0,    /* the frame's pc is not a return address */
+	STEP_OPAQUE = 1 << 1,   /* on something that is not compared */
+	STEP_USES_BP = 1 << 2,  /* on bp, other than by passing it on */
+	STEP_KEEPS_BP = 1 << 3, /* the caller's bp is this frame's */
+	STEP_SCRIPT = 1 << 9,   /* the frame is one of a script; pc is where the interpreter has it */
+	STEP_LEFT_OUT = 1 << 10 /* stacks leave the frame out */
 };
 
 /* A frame, and the step to its caller. */
@@ -49,6 +51,17 @@ struct step {
 	uint32_t reads_end; /* its entries in `reads` end here, those of the one before where they
 			       begin; they cover all that it read */
 	uint32_t flags;
+	uintptr_t shown; /* with STEP_SCRIPT: the pc that the frame has in stacks */
+};
+
+#define SCRIPT_LINES 512u /* a power of two */
+
+/* What an instruction of a script is shown as, while its code object lives. */
+struct script_line {
+	uintptr_t instr;
+	struct script_code *code; /* NULL: the entry is empty */
+	uint64_t life;
+	uint64_t place;
 };
 
 /* A thread's memory for walks. walk.count <= walked_most of unwind.c; walk.reads <= reads_most. */
@@ -57,8 +70,16 @@ struct walker {
 	struct step *steps;  /* of the present walk, innermost first */
 	struct link *reads;  /* of steps that are not simple, in their order */
 	unsigned reads_most;
+	struct script_line
+		*lines; /* [SCRIPT_LINES], by instruction; what an earlier thread knew holds, too */
 	struct cfi_work work;
 	struct cfi_state registers; /* of the present frame, in walks with all registers */
+};
+
+/* A frame of the C function that runs scripts. Its scripts' frames lie between it and its caller. */
+struct walk_runner {
+	uintptr_t pc, sp;
+	uint64_t rule; /* compact */
 };
 
 /* The state of the frame to be stepped from. */
@@ -71,6 +92,9 @@ struct walk {
 	bool wants_all_registers; /* the walk stopped for want of a register */
 	bool reads_lost;          /* a read was not recorded */
 	bool truncated;           /* there were more frames than are wanted */
+	bool interrupted; /* a signal has interrupted what the next frame that runs scripts has called, or the frame itself */
+	bool script;               /* the frame is one of a script, and pc is where the interpreter has it */
+	struct walk_runner runner; /* then: the frame that runs it */
 };
 
 /* Begins at the caller of the intercepted function. */
@@ -88,6 +112,15 @@ bool walk_step(struct walker *walker, struct walk *w);
 
 /* Ends the walk with the frame last recorded, though that has a caller. */
 void walk_cut(struct walker *walker, struct walk *w);
+
+/* Records that the present step depends on a word of memory. */
+void walk_note(struct walker *walker, struct walk *w, uintptr_t at, uint64_t value);
+
+/* The pc that a step's frame has in stacks. */
+static inline uintptr_t step_shown(const struct step *step)
+{
+	return unlikely(step->flags & STEP_SCRIPT) ? step->shown : step->pc;
+}
 
 static inline uint64_t walk_load(uintptr_t at)
 {

@@ -31,9 +31,10 @@
 #include "entry_plan.h"
 #include "module_table.h"
 #include "mst_op.h"
+#include "script_table.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 19u
+#define SHM_VERSION 20u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -139,8 +140,9 @@ struct shm_segment {
 
 #define SHM_ROUND(n) (((uint64_t)(n) + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE)
 #define SHM_MODULES_BYTES SHM_ROUND(module_table_bytes(SHM_MODULES, SHM_MODULE_TEXT))
+#define SHM_SCRIPTS_BYTES SHM_ROUND(sizeof(struct script_table))
 #define SHM_SEGMENT_BYTES                                                                                    \
-	(SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_COMMAND_BYTES +                     \
+	(SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_COMMAND_BYTES + SHM_SCRIPTS_BYTES + \
 	 shm_data_before(SHM_RINGS))
 
 /* ---- programs that are not recorded ---- */
@@ -216,6 +218,7 @@ struct shm_family {
 	uint8_t maps;         /* the program's calls of mmap and its like are recorded */
 	uint8_t pages;        /* all page calls are recorded, libc's, too */
 	uint8_t instructions; /* counts of instructions are recorded */
+	uint8_t scripts;      /* the frames of scripts are parts of stacks */
 	uint8_t fixed;        /* recording cannot be switched: what is followed would have gaps */
 	char children_skip[SHM_PATTERNS], children_only[SHM_PATTERNS]; /* see child_filter.h; "": none */
 	struct entry_plan entries;      /* of an allocator that is linked into the program */
@@ -261,6 +264,11 @@ static inline char *shm_command(struct shm_segment *segment)
 	return (char *)shm_modules(segment) + SHM_MODULES_BYTES;
 }
 
+static inline struct script_table *shm_scripts(struct shm_segment *segment)
+{
+	return (struct script_table *)(shm_command(segment) + SHM_COMMAND_BYTES);
+}
+
 static inline const struct shm_ring_class *shm_ring_class(uint32_t ring_id)
 {
 	const struct shm_ring_class *c = shm_ring_classes;
@@ -278,7 +286,7 @@ static inline uint32_t shm_ring_bytes(uint32_t ring_id)
 /* The data of rings lie one behind the other; those of ring 0 follow what the process itself needs. */
 static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t ring_id)
 {
-	return (uint8_t *)shm_command(segment) + SHM_COMMAND_BYTES + shm_data_before(ring_id);
+	return (uint8_t *)shm_scripts(segment) + SHM_SCRIPTS_BYTES + shm_data_before(ring_id);
 }
 
 /* Claims segment `i` if it is free. */

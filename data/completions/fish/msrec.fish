@@ -59,6 +59,7 @@ complete $own -l usable -f -a 'yes no' -d 'Record how much the allocator gives t
 complete $own -l mmap -f -a 'yes no' -d 'Record mmap, mremap and munmap'
 complete $own -l pages -f -a 'yes no' -d 'Record all calls that map and unmap pages'
 complete $own -l stacks -f -a 'yes no' -d 'Record how deep stacks are'
+complete $own -l python -f -a 'yes no' -d 'Show functions and lines of Python'
 complete $own -l rss -f -a 'yes no' -d 'Record how much memory the process has'
 complete $own -l run-libc-freeres -f -a 'yes no' -d 'Let libc free its own blocks at exit'
 complete $own -l run-cxx-freeres -f -a 'yes no' -d 'Let libstdc++ free its own blocks at exit'

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+#include "scripts.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "elfsym.h"
+#include "jumps.h"
+#include "modules.h"
+#include "os.h"
+#include "recorder_assert.h"
+#include "script_codes.h"
+#include "sighting.h"
+
+#define PARTS 64u /* a power of two */
+
+/* Where the interpreter may prove to be another one than its version says, again and again. */
+#define TRIES 1000u
+
+/* Where a version has what. Offsets in bytes, of the types that CPython calls so. */
+struct layout {
+	uint32_t version;
+	uint8_t thread_record;                           /* PyThreadState.cframe */
+	uint8_t record_frame, record_bytes;              /* _PyCFrame.current_frame */
+	uint8_t frame_code, frame_previous, frame_instr; /* _PyInterpreterFrame */
+	uint8_t frame_owner;
+	uint8_t frame_first;                                 /* .is_entry, or .owner */
+	uint8_t first_flag;                                  /* its value, and ... */
+	bool first_is_code;                                  /* ... whether the first frame is code */
+	uint8_t code_line, code_file, code_name, code_lines; /* PyCodeObject */
+	uint8_t code_traceable, code_units;
+	uint8_t ascii, other; /* str: the text, of ASCII alone or not */
+};
+
+static const struct layout layouts[] = {
+	{ 0x30b, 56, 8, 24, 32, 48, 56, 69, 68, 1, true, 72, 112, 128, 136, 168, 184, 48, 72 },
+	{ 0x30c, 56, 0, 16, 0, 8, 56, 70, 70, 3, false, 68, 112, 128, 136, 176, 192, 40, 56 },
+};
+
+/* Objects' heads, and what the types of all versions have in common. */
+#define OBJECT_TYPE 8
+#define OBJECT_SIZE 16 /* of variable size: in items; of a str: code points */
+#define BYTES_DATA 32
+#define TEXT_STATE 32
+#define TYPE_BASIC_SIZE 32
+#define TYPE_ITEM_SIZE 40
+#define TYPE_DEALLOC 48
+#define UNIT 2u              /* bytes of a unit of code */
+#define OWNED_BY_GENERATOR 1 /* _PyInterpreterFrame.owner */
+
+/* What the interpreter's object exports. */
+struct symbols {
+	uintptr_t eval, version;
+	uintptr_t code_type, text_type, bytes_type;
+	uintptr_t thread_state; /* a function: the state of the thread that runs Python code */
+};
+
+/* A piece of code that is a part of the eval function, or is not. */
+struct part {
+	_Atomic uintptr_t start; /* bit 0: it is */
+};
+
+static struct {
+	struct symbols symbols;
+	const struct layout *layout;
+	uintptr_t start, end;       /* of the object */
+	_Atomic uintptr_t main_end; /* of the eval function's main part; 0: not known */
+	struct part parts[PARTS];   /* others, by address */
+	_Atomic uintptr_t distance; /* from the record to the CFA; 0: not known */
+	_Atomic uint32_t tries;
+	void (*dealloc)(void *code);
+} python;
+
+_Atomic bool scripts_present;
+
+static struct script_table *shared;
+
+static inline uintptr_t load(uintptr_t at)
+{
+	return *(const uintptr_t *)at; // NOLINT(performance-no-int-to-ptr)
+}
+
+static inline uint8_t load_byte(uintptr_t at)
+{
+	return *(const uint8_t *)at; // NOLINT(performance-no-int-to-ptr)
+}
+
+static inline int32_t load_int(uintptr_t at)
+{
+	return *(const int32_t *)at; // NOLINT(performance-no-int-to-ptr)
+}
+
+/* Whether all of [at, at + bytes) can be read, at least 8 bytes. */
+static bool can_read(uintptr_t at, uintptr_t bytes)
+{
+	if (at % 8 != 0 || at + bytes < at)
+		return false;
+	for (uintptr_t page = at; page < at + bytes; page = (page & ~(PAGE - 1)) + PAGE)
+		if (!os_readable(page))
+			return false;
+	return true;
+}
+
+/* ---- the interpreter ---- */
+
+static void set_state(enum script_state state)
+{
+	atomic_store(&shared->state, state);
+}
+
+static void refuse(void)
+{
+	set_state(SCRIPTS_REFUSED);
+	atomic_store(&scripts_present, false);
+}
+
+static uintptr_t symbol_in(const struct sighting *seen, const char *name)
+{
+	return elfsym_in(seen->bias, seen->headers, seen->header_count, name);
+}
+
+static const struct layout *layout_of(uint32_t version)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		if (layouts[i].version == version)
+			return &layouts[i];
+	return NULL;
+}
+
+/* Says of the interpreter what is known. False: it is not followed. */
+static bool enter_interpreter(void)
+{
+	const struct symbols *const symbols = &python.symbols;
+	const uint32_t version = symbols->version ? (uint32_t)load(symbols->version) >> 16 : 0;
+
+	python.layout = layout_of(version);
+	atomic_store(&shared->version, version);
+	if (!python.layout || !symbols->code_type || !symbols->text_type || !symbols->bytes_type ||
+	    !symbols->thread_state)
+		return false;
+	if (atomic_load(&python.distance) && !script_codes_begin(shared))
+		return false;
+	set_state(atomic_load(&python.distance) ? SCRIPTS_SHOWN : SCRIPTS_SEEN);
+	return true;
+}
+
+/* Before the loader has relocated the object, its types are not complete: they are looked at when Python code runs. */
+static void see_object(const struct sighting *seen)
+{
+	const uintptr_t eval =
+		seen->headers && !scripts_are_present() ? symbol_in(seen, "_PyEval_EvalFrameDefault") : 0;
+
+	if (!eval)
+		return;
+	python.symbols = (struct symbols){
+		.eval = eval,
+		.version = symbol_in(seen, "Py_Version"),
+		.code_type = symbol_in(seen, "PyCode_Type"),
+		.text_type = symbol_in(seen, "PyUnicode_Type"),
+		.bytes_type = symbol_in(seen, "PyBytes_Type"),
+		.thread_state = symbol_in(seen, "_PyThreadState_UncheckedGet"),
+	};
+	python.start = seen->start;
+	python.end = seen->end;
+	if (enter_interpreter())
+		atomic_store(&scripts_present, true);
+	else
+		refuse();
+}
+
+static void lose_object(uintptr_t start, uintptr_t end)
+{
+	if (!scripts_are_present() || python.symbols.eval < start || python.symbols.eval >= end)
+		return;
+	atomic_store(&scripts_present, false);
+	atomic_store(&python.main_end, 0);
+	atomic_store(&python.distance, 0);
+	atomic_store(&python.tries, 0);
+	for (uint32_t i = 0; i < PARTS; i++)
+		atomic_store(&python.parts[i].start, 0);
+	script_codes_drop_all();
+}
+
+void scripts_begin(struct script_table *table, bool wanted)
+{
+	shared = table;
+	if (wanted)
+		modules_watch(see_object, lose_object);
+	else
+		modules_watch(NULL, NULL);
+}
+
+void scripts_after_fork(struct script_table *table, bool wanted)
+{
+	script_codes_after_fork();
+	scripts_begin(table, wanted);
+	if (scripts_are_present() && !wanted)
+		atomic_store(&scripts_present, false);
+	else if (scripts_are_present() && !enter_interpreter())
+		refuse();
+}
+
+/* ---- the eval function ---- */
+
+/* Where the main part ends: its start is exported. 0: not known. */
+static uintptr_t main_end(void)
+{
+	const uintptr_t eval = python.symbols.eval;
+	uintptr_t end = atomic_load_explicit(&python.main_end, memory_order_relaxed);
+	struct cfi_section section;
+	struct cfi_function function;
+
+	if (!end && modules_find(eval, &section) && cfi_find(&section, eval, &function) &&
+	    function.start == eval) {
+		end = function.end;
+		atomic_store_explicit(&python.main_end, end, memory_order_relaxed);
+	}
+	return end;
+}
+
+/* Another part begins with the frame that the main one has made, and that one jumps there. */
+static bool is_part(const struct cfi_function *function, struct cfi_work *work)
+{
+	return cfi_find_row(function, function->start, work) &&
+	       (work->row.cfa_register != CFI_RSP || work->row.cfa != 8) &&
+	       jumps_into(python.symbols.eval, main_end(), function->start, function->end);
+}
+
+bool scripts_runs(const struct cfi_function *function, struct cfi_work *work)
+{
+	struct part *const part = &python.parts[function->start / 16 % PARTS];
+	const uintptr_t known = atomic_load_explicit(&part->start, memory_order_relaxed);
+	bool yes;
+
+	if (!scripts_are_present() || function->start < python.start || function->end > python.end)
+		return false;
+	if (function->start == python.symbols.eval)
+		return true;
+	if ((known & ~(uintptr_t)1) == function->start)
+		return known & 1;
+	if (!main_end() || function->start % 2 != 0)
+		return false;
+	yes = is_part(function, work);
+	atomic_store_explicit(&part->start, function->start | yes, memory_order_relaxed);
+	return yes;
+}
+
+/* ---- code objects ---- */
+
+static bool is_of_type(uintptr_t object, uintptr_t type)
+{
+	return can_read(object, OBJECT_SIZE + 8) && load(object + OBJECT_TYPE) == type;
+}
+
+/* The text of a str. Bits 2 to 4 of the state are the width; 5: the text follows the head; 6: it is ASCII. */
+static bool text_of(uintptr_t object, struct script_text *text)
+{
+	const struct layout *const layout = python.layout;
+	uint32_t state;
+
+	if (!is_of_type(object, python.symbols.text_type) || !can_read(object, layout->other))
+		return false;
+	state = (uint32_t)load_int(object + TEXT_STATE);
+	text->width = state >> 2 & 7;
+	text->n = load(object + OBJECT_SIZE);
+	text->points = (const void *)(object + (state >> 6 & 1 ? layout->ascii : layout->other)); // NOLINT
+	if (!(state >> 5 & 1) || (text->width != 1 && text->width != 2 && text->width != 4))
+		return false;
+	if (text->n > SCRIPT_TEXT_MOST)
+		text->n = SCRIPT_TEXT_MOST;
+	return can_read((uintptr_t)text->points & ~(uintptr_t)7, text->n * text->width + 16);
+}
+
+/* Enters a code object that was not seen before; NULL: it is none, or being freed, or there is no room. */
+static __attribute__((noinline)) struct script_code *enter_code(uintptr_t code)
+{
+	const struct layout *const layout = python.layout;
+	struct script_text file, name;
+
+	if (!is_of_type(code, python.symbols.code_type) || !can_read(code, layout->code_units) ||
+	    load(code) == 0)
+		return NULL;
+	if (!text_of(load(code + layout->code_file), &file) ||
+	    !text_of(load(code + layout->code_name), &name) ||
+	    !is_of_type(load(code + layout->code_lines), python.symbols.bytes_type))
+		return NULL;
+	return script_codes_add(code, &file, &name);
+}
+
+/* Behind this the object's address may be another code object's. It holds its texts until then. */
+static void dealloc_code(void *code)
+{
+	python.dealloc(code);
+	script_codes_drop((uintptr_t)code);
+}
+
+/* ---- lines ---- */
+
+/* A signed number in a table of lines: six bits a byte, the lowest first, the sign last. */
+static int32_t line_delta(uintptr_t *at, uintptr_t end)
+{
+	uint32_t value = 0;
+	unsigned shift = 0;
+	uint8_t byte = 64;
+
+	for (; byte & 64 && *at < end && shift < 30; shift += 6) {
+		byte = load_byte((*at)++);
+		value |= (uint32_t)(byte & 63) << shift;
+	}
+	return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
+}
+
+/*
+ * The line of unit `unit` of a code object, -1: of its beginning; 0: it has none. Each entry of the table begins with a
+ * byte of 128 or more: a kind (4 bits) and how many units it is about, minus one.
+ */
+static int32_t line_of(uintptr_t code, intptr_t unit)
+{
+	const struct layout *const layout = python.layout;
+	const uintptr_t table = load(code + layout->code_lines);
+	const uintptr_t end = table + BYTES_DATA + load(table + OBJECT_SIZE);
+	int32_t line = load_int(code + layout->code_line);
+	uintptr_t at = table + BYTES_DATA;
+
+	while (unit >= 0 && at < end) {
+		const uint8_t first = load_byte(at++);
+		const unsigned kind = first >> 3 & 15;
+
+		if (kind == 13 || kind == 14)
+			line += line_delta(&at, end);
+		else if (kind >= 10 && kind <= 12)
+			line += (int32_t)kind - 10;
+		unit -= (first & 7) + 1;
+		if (unit < 0)
+			return kind == 15 ? 0 : line;
+		while (at < end && load_byte(at) < 128)
+			at++;
+	}
+	return line;
+}
+
+/* ---- frames ---- */
+
+/* What a Python frame is shown as, and by which code object; NULL: not known. */
+static struct script_code *place_of(struct walker *walker, uintptr_t frame, uintptr_t instr, uint64_t *place)
+{
+	const struct layout *const layout = python.layout;
+	struct script_line *const known = &walker->lines[instr / UNIT % SCRIPT_LINES];
+	const uintptr_t code = load(frame + layout->frame_code);
+	const intptr_t unit = (intptr_t)(instr - code - layout->code_units) / (intptr_t)UNIT;
+	struct script_code *found;
+	int32_t line;
+
+	if (known->instr == instr && known->code &&
+	    atomic_load_explicit(&known->code->life, memory_order_relaxed) == known->life) {
+		*place = known->place;
+		return known->code;
+	}
+	found = script_codes_find(code);
+	if (!found)
+		found = enter_code(code);
+	if (!found || unit < -1 || unit >= (intptr_t)load(code + OBJECT_SIZE))
+		return NULL;
+	line = line_of(code, unit);
+	*place = script_place(found->function, line > 0 ? (uint32_t)line : 0);
+	*known = (struct script_line){ instr, found, atomic_load(&found->life), *place };
+	return found;
+}
+
+static inline bool may_be_frame(uintptr_t frame)
+{
+	return frame % 8 == 0 && frame - WALK_PC_MIN < WALK_PC_MAX - WALK_PC_MIN;
+}
+
+/*
+ * Whether the interpreter leaves the frame out of its own stacks: the function makes its cells, or its generator, and no line of
+ * it has run. That is also so of the interpreter's own pieces of code.
+ */
+static bool is_incomplete(uintptr_t frame, uintptr_t instr)
+{
+	const struct layout *const layout = python.layout;
+	const uintptr_t code = load(frame + layout->frame_code);
+	const intptr_t first = load_int(code + layout->code_traceable);
+
+	return load_byte(frame + layout->frame_owner) != OWNED_BY_GENERATOR &&
+	       (intptr_t)(instr - code - layout->code_units) < first * (intptr_t)UNIT;
+}
+
+/* Whether `frame` is the first one that the eval function's frame runs. In some versions its caller then is no code. */
+static bool is_first(uintptr_t frame, uintptr_t caller)
+{
+	const struct layout *const layout = python.layout;
+	const uintptr_t flagged = layout->first_is_code ? frame : caller;
+
+	return !may_be_frame(caller) || load_byte(flagged + layout->frame_first) == layout->first_flag;
+}
+
+void scripts_look(struct walker *walker, uintptr_t frame, struct script_frame *found)
+{
+	const struct layout *const layout = python.layout;
+	const uintptr_t instr = load(frame + layout->frame_instr);
+	const uintptr_t caller = load(frame + layout->frame_previous);
+	const struct script_code *code;
+
+	*found = (struct script_frame){ .left_out = true };
+	code = place_of(walker, frame, instr, &found->place);
+	if (!code)
+		return;
+	found->known = true;
+	found->left_out = is_incomplete(frame, instr);
+	found->caller = is_first(frame, caller) ? 0 : caller;
+	found->reads[0] = (struct link){ frame + layout->frame_instr, instr };
+	found->reads[1] = (struct link){ (uintptr_t)&code->life,
+					 atomic_load_explicit(&code->life, memory_order_relaxed) };
+	found->reads[2] = (struct link){ frame + layout->frame_previous, caller };
+}
+
+/* ---- the first look ---- */
+
+/* Whether code objects are what the version has, and all that is read of the running frame is there. */
+static bool is_as_known(uintptr_t record)
+{
+	const struct layout *const layout = python.layout;
+	const uintptr_t type = python.symbols.code_type, frame = load(record + layout->record_frame);
+
+	return load(type + TYPE_BASIC_SIZE) == layout->code_units && load(type + TYPE_ITEM_SIZE) == UNIT &&
+	       may_be_frame(frame) && can_read(frame, (uintptr_t)layout->frame_first + 8) &&
+	       is_of_type(load(frame + layout->frame_code), type);
+}
+
+/* Finds where the eval function's frames have their records: in that of the running thread, which alone is in this stack. */
+static __attribute__((noinline)) bool find_distance(const struct walk *w, uintptr_t cfa)
+{
+	const struct layout *const layout = python.layout;
+	uintptr_t (*const thread_state)(void) = (uintptr_t(*)(void))python.symbols.thread_state; // NOLINT
+	const uintptr_t thread = thread_state();
+	void (*before)(void *), (**const dealloc)(void *) = (void (**)(void *))(python.symbols.code_type +
+										TYPE_DEALLOC); // NOLINT
+	uintptr_t record;
+
+	if (!thread || !can_read(thread, (uintptr_t)layout->thread_record + 8))
+		return false;
+	record = load(thread + layout->thread_record);
+	if (record < w->sp || record % 8 != 0 || record + layout->record_bytes > cfa)
+		return false;
+	if (!is_as_known(record) || !script_codes_begin(shared)) {
+		refuse();
+		return false;
+	}
+	before = *dealloc;
+	if (before != dealloc_code) {
+		python.dealloc = before;
+		*dealloc = dealloc_code;
+	}
+	atomic_store(&python.distance, cfa - record);
+	set_state(SCRIPTS_SHOWN);
+	return true;
+}
+
+bool scripts_enter(struct walk *w, uintptr_t cfa, struct link *innermost)
+{
+	const struct layout *const layout = python.layout;
+	const bool interrupted = w->interrupted;
+	uintptr_t distance = atomic_load_explicit(&python.distance, memory_order_acquire);
+
+	/* What a signal has interrupted may be half of a change. */
+	w->interrupted = false;
+	if (interrupted || !scripts_are_present())
+		return false;
+	if (!distance) {
+		if (atomic_fetch_add(&python.tries, 1) == TRIES)
+			refuse();
+		if (!find_distance(w, cfa))
+			return false;
+		distance = atomic_load(&python.distance);
+	}
+	innermost->at = cfa - distance + layout->record_frame;
+	innermost->value = load(innermost->at);
+	return may_be_frame(innermost->value) &&
+	       (layout->first_is_code ||
+		load_byte(innermost->value + layout->frame_first) != layout->first_flag);
+}

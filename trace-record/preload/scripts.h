@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frames of scripts on a stack: CPython 3.11 and 3.12.
+ *
+ * One C function, the eval function, runs Python code. Each of its C frames has a record (CPython: _PyCFrame) whose distance
+ * from the frame's CFA is the same for all. The record names the Python frame that runs there; that one names its caller, and
+ * so on, up to the Python frame with which the C frame began. So what a thread runs follows from its own C stack: no lock of
+ * the interpreter is needed, and no other thread's frames are read.
+ *
+ * A walk puts these frames between the eval function's and its caller's, as steps that depend on the words that were read.
+ *
+ * Nothing is read before the interpreter's version and layout have proved to be known ones. Nothing is written to the
+ * interpreter but one pointer, the function that frees code objects: behind it the recorder learns which addresses may soon
+ * be other code's.
+ *
+ * Any thread may call these functions at any time. They never allocate or change errno; see script_codes.h for the lock.
+ */
+#ifndef PRELOAD_SCRIPTS_H
+#define PRELOAD_SCRIPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cfi.h"
+#include "export.h"
+#include "script_table.h"
+#include "walk.h"
+
+/* Before modules_init(): functions go into `table`. Not `wanted`: nothing is done. */
+void scripts_begin(struct script_table *table, bool wanted);
+
+/* Before modules_after_fork(), in a forked child, or at another recording of the same process. */
+void scripts_after_fork(struct script_table *table, bool wanted);
+
+/* Whether there is an interpreter. */
+extern HIDDEN _Atomic bool scripts_present;
+
+static inline bool scripts_are_present(void)
+{
+	return atomic_load_explicit(&scripts_present, memory_order_relaxed);
+}
+
+/* Whether code is a part of the eval function. */
+bool scripts_runs(const struct cfi_function *function, struct cfi_work *work);
+
+/*
+ * The walk is at a frame of the eval function that has that CFA: finds the innermost frame that it runs, and the word that says
+ * so. False: that is not known, and the step from the eval function's frame depends on what is not compared.
+ */
+bool scripts_enter(struct walk *w, uintptr_t cfa, struct link *innermost);
+
+#define SCRIPT_READS 3u
+
+struct script_frame {
+	struct link reads[SCRIPT_READS]; /* what all this depends on */
+	uint64_t place;
+	uintptr_t caller; /* 0: the eval function's caller, or not known */
+	bool known;       /* else nothing is known, not even what it depends on */
+	bool left_out;    /* as in the interpreter's own stacks */
+};
+
+/* Looks at a frame that scripts_enter(), or a look at the frame that it has called, has found. */
+void scripts_look(struct walker *walker, uintptr_t frame, struct script_frame *found);
+
+#endif
