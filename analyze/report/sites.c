@@ -71,6 +71,8 @@ struct sites {
 	uint8_t *hidden_modules; /* by module: enum hiding */
 	uint8_t *hidden_calls;   /* by call: enum hiding */
 	uint32_t room_calls;
+	uint32_t looked_frames; /* of these ... */
+	bool scripts;           /* ... some are of scripts */
 };
 
 void sites_destroy(struct sites *s)
@@ -162,6 +164,8 @@ bool sites_refresh(struct sites *s, const struct mst_reader *reader)
 	s->stacks = mst_reader_stacks(reader, &s->n_stacks);
 	s->frames = mst_reader_frames(reader, &s->n_frames);
 	s->modules = mst_reader_modules(reader, &s->n_modules);
+	for (; s->looked_frames < s->n_frames && !s->scripts; s->looked_frames++)
+		s->scripts = mst_frame_is_script(&s->frames[s->looked_frames]);
 	return array_reserve_zeroed(&s->entries, s->n_stacks, &s->room_stacks, sizeof(*s->entries)) &&
 	       array_reserve_zeroed(&s->frame_hashes, s->n_frames, &s->room_frames,
 				    sizeof(*s->frame_hashes)) &&
@@ -240,7 +244,9 @@ bool sites_hide(struct sites *s, uint32_t call, uint32_t module, bool *hidden)
 
 /* What is known of a stack on the way outwards; calls are MST_NONE before. */
 struct search {
-	struct site first;    /* the innermost call */
+	uint32_t
+		interpreter; /* the module whose calls a script has made; MST_NONE: no script is further out */
+	struct site first;   /* the innermost call */
 	struct site nameless; /* the innermost one that isn't hidden */
 	uint32_t node;        /* of `nameless` */
 };
@@ -252,6 +258,7 @@ static bool look_at(struct sites *s, struct search *search, struct site here, ui
 	*found = false;
 	if (!sites_hide(s, here.call, here.module, &hidden))
 		return false;
+	hidden |= !s->all && search->interpreter != MST_NONE && here.module == search->interpreter;
 	if (search->first.call == MST_NONE)
 		search->first = here;
 	if (hidden)
@@ -264,15 +271,38 @@ static bool look_at(struct sites *s, struct search *search, struct site here, ui
 	return true;
 }
 
+/* Names of scripts are written when the program has ended: while it runs, its sites are the interpreter's functions. */
+static bool is_named_script(struct sites *s, uint32_t frame)
+{
+	uint32_t n;
+	const uint32_t *calls =
+		mst_frame_is_script(&s->frames[frame]) ? call_sites_of(s->calls, frame, &n) : NULL;
+	return calls && call_sites_at(s->calls, calls[0])->named;
+}
+
+/* The module of the interpreter that runs the innermost function of a script in a stack; MST_NONE: there is none. */
+static uint32_t interpreter_of(struct sites *s, uint32_t stack)
+{
+	bool script = false;
+	for (; s->scripts && stack != MST_ROOT_STACK; stack = s->stacks[stack].parent) {
+		const uint32_t frame = s->stacks[stack].frame;
+		if (script && !mst_frame_is_script(&s->frames[frame]))
+			return s->frames[frame].module;
+		script |= is_named_script(s, frame);
+	}
+	return MST_NONE;
+}
+
 /*
- * The innermost call that isn't hidden. If that has no name, the innermost one with a name among those by which its library
- * came there: static functions of stripped libraries are wrappers more often than not, and their addresses say little.
- * Without one, the node of the call that has no name is left in *nameless; else MST_NONE.
+ * The innermost call that isn't hidden, nor a part of the interpreter inside of a script. If that has no name, the innermost
+ * one with a name among those by which its library came there: static functions of stripped libraries are wrappers more often
+ * than not, and their addresses say little. Without one, the node of the call that has no name is left in *nameless; else
+ * MST_NONE.
  */
 static bool search_site(struct sites *s, uint32_t stack, struct site *site, uint32_t *nameless)
 {
 	const struct site none = { .call = MST_NONE, .module = MST_NONE, .via = MST_NONE };
-	struct search search = { none, none, MST_NONE };
+	struct search search = { interpreter_of(s, stack), none, none, MST_NONE };
 	*nameless = MST_NONE;
 	for (; stack != MST_ROOT_STACK; stack = s->stacks[stack].parent) {
 		uint32_t n;
@@ -281,6 +311,8 @@ static bool search_site(struct sites *s, uint32_t stack, struct site *site, uint
 		const uint32_t module = s->frames[frame].module;
 		if (search.nameless.call != MST_NONE && module != search.nameless.module)
 			break;
+		if (mst_frame_is_script(&s->frames[frame]) && !is_named_script(s, frame))
+			continue;
 		for (uint32_t i = 0; calls && i < n; i++) {
 			bool found;
 			*site = (struct site){ calls[i], module, search.first.call, i + 1 < n };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The site of a stack: the innermost call of the program's own code. Allocators, wrappers and containers inside of it
- * (hidden_frames.h, and what the user adds) are only what it went through.
+ * (hidden_frames.h, and what the user adds) are only what it went through, and so is the interpreter inside of a script.
  */
 #ifndef ANALYZE_SITES_H
 #define ANALYZE_SITES_H
