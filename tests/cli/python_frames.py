@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The functions and lines of Python in stacks: at each event those that the interpreter itself says.
+
+  python_frames.py --build DIR [--events N] [--seed N] [--python FILE] [--only WORD]
+"""
+
+import difflib
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "../tools")]
+from harness import Problem, arguments, by_process, plain_environment, run_cases, Scratch, skip, until    # noqa: E402
+
+PROGRAM = os.path.join(HERE, "python_program.py")
+FOLLOWED = "3.11", "3.12"
+MALLOC = 1  # in mst_op.h
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.build, self.folder, self.python = options.build, folder, options.python
+        self.events, self.seed = options.events, options.seed
+
+    def run(self, *argv, status=0, **env):
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=1000, cwd=self.folder,
+                              env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **env))
+        if done.returncode != status:
+            raise Problem(f"{argv}: exit {done.returncode}: {done.stderr}")
+        return done
+
+    def record(self, *words, options=(), **env):
+        for old in glob.glob(os.path.join(self.folder, "t.*")):
+            os.unlink(old)
+        said = self.run(self.build.msrec, "-v", "-f", "-o", "t.%p", *options, self.python, *words, **env).stderr
+        return said, by_process(glob.glob(os.path.join(self.folder, "t.*")))
+
+    def script(self, text):
+        path = os.path.join(self.folder, "script.py")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def dump(self, trace):
+        """Of a trace: its stacks, and (operation, size, stack) of its blocks in their order."""
+        path = os.path.join(self.folder, "dump")
+        with open(path, "wb") as f:
+            subprocess.run([self.build.file("tests/tools/tracedump"), trace], stdout=f, check=True, timeout=600,
+                           cwd=self.folder, env=plain_environment())
+        return Dump(path)
+
+
+def unescape(text):
+    return re.sub(rb"\\x([0-9a-f]{2})", lambda m: bytes([int(m.group(1), 16)]), text.encode()).decode()
+
+
+class Dump:
+    """The script's part of each stack, innermost first, "function file:line"; and blocks."""
+
+    def __init__(self, path):
+        self.kinds, self.blocks, self.parents, self.frames, scripts = {}, [], [(0, 0)], {}, set()
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                word, *rest = line.split()
+                if word == "stack":
+                    self.parents.append((self.number(rest[1]), self.number(rest[2])))
+                elif word == "kind":
+                    self.kinds[int(rest[0])] = [self.number(text) for text in rest[1:4]]
+                elif word == "alloc":
+                    self.blocks.append(self.number(rest[0]))
+                elif word == "frame" and rest[1] == "module=-" and int(rest[2][8:], 16) >> 62 == 1:
+                    scripts.add(int(rest[0]))
+                elif word == "name" and self.number(rest[0]) in scripts:
+                    self.frames[self.number(rest[0])] = self.place(rest)
+        self.frames.update((number, "unnamed") for number in scripts - set(self.frames))
+
+    @staticmethod
+    def number(text):
+        return int(text.split("=")[1], 10)
+
+    @staticmethod
+    def place(words):
+        named = {key: unescape(words[words.index(key) + 1]) for key in ("function", "directory", "file")
+                 if key in words}
+        folder = named["directory"] + "/" if "directory" in named else ""
+        return f"{named['function']} {folder}{named['file']}:{words[1].split('=')[1]}"
+
+    def stack(self, number):
+        frames = []
+        while number:
+            number, frame = self.parents[number]
+            if frame in self.frames:
+                frames.append(self.frames[frame])
+        return tuple(frames)
+
+    def allocations(self):
+        """(operation, size, stack) in their order."""
+        for kind in self.blocks:
+            op, stack, size = self.kinds[kind]
+            yield op, size, stack
+
+
+def compare(bench, trace, log):
+    """The stacks in a trace against those that the program noted. Returns how many there were."""
+    sizes, texts = {}, {}
+    with open(log, encoding="utf-8") as f:
+        for line in f:
+            kind, number, text = line.rstrip("\n").split(" ", 2)
+            (sizes if kind == "event" else texts)[int(number)] = text
+    dump, seen = bench.dump(trace), {}
+    for op, size, number in dump.allocations():
+        stack = dump.stack(number) if op == MALLOC and size in sizes else None
+        if stack is not None and (not stack or stack[0].startswith("probe ")):
+            seen.setdefault(size, []).append(stack)
+    wrong = 0
+    for size, number in sizes.items():
+        noted, recorded = tuple(texts[int(number)].split("\t")), seen.get(size, [])
+        if recorded != [noted]:
+            wrong += 1
+            if wrong <= 3:
+                print(f"size {size}, in {len(recorded)} events:", file=sys.stderr)
+                for stack in recorded:
+                    print("\n".join(difflib.ndiff(noted, stack)), file=sys.stderr)
+    if wrong:
+        raise Problem(f"{wrong} of {len(sizes)} stacks are wrong")
+    return len(sizes)
+
+
+def exact(bench):
+    """Stacks at random: threads with the interpreter's lock and without, code that goes, a child."""
+    log = os.path.join(bench.folder, "log")
+    _, traces = bench.record(PROGRAM, log, str(bench.events), str(bench.seed), options=["--depth=2000"])
+    if len(traces) != 2:
+        raise Problem(f"{len(traces)} traces")
+    n = compare(bench, traces[0], log)
+    return f"{n + compare(bench, traces[1], log + '.child'):,} stacks"
+
+
+KEEPER = """import sys
+
+kept = []
+
+
+def keep(n):
+    kept.append(bytearray(300000 + n))
+
+
+def work(rounds):
+    for n in range(rounds):
+        keep(n)
+        kept.sort(key=len)
+
+
+print("ready", flush=True)
+sys.stdin.readline()
+work(int(sys.argv[1]))
+"""
+INSIDE = ("keep {0}:7", "work {0}:12", "<module> {0}:18")
+
+
+def kept_stacks(bench, trace):
+    """The script's part of the stacks of the blocks of KEEPER, each once."""
+    dump = bench.dump(trace)
+    return {dump.stack(stack) for _, size, stack in dump.allocations() if 300000 < size < 310000}
+
+
+def start(bench, *command, **env):
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, cwd=bench.folder, env=plain_environment(**env))
+    if process.stdout.readline() != "ready\n":
+        process.kill()
+        raise Problem(f"{command}: {process.communicate()[1]}")
+    return process
+
+
+def finish(process):
+    said = process.communicate("\n", timeout=200)[1]
+    if process.returncode:
+        raise Problem(f"exit {process.returncode}: {said}")
+    return said
+
+
+def check_kept(bench, trace, script):
+    wanted = {tuple(text.format(script) for text in INSIDE)}
+    if kept_stacks(bench, trace) != wanted:
+        raise Problem(f"{trace}: {kept_stacks(bench, trace)}, not {wanted}")
+
+
+def off(bench):
+    """Without Python's functions a stack is that of the C functions."""
+    script = bench.script(KEEPER)
+    for options in ["--python=no"], ["--pages"]:
+        finish(start(bench, bench.build.msrec, "-q", "-f", "-o", "t.off", *options, bench.python, script, "100"))
+        if kept_stacks(bench, "t.off") != {()}:
+            raise Problem(f"{options}: {kept_stacks(bench, 't.off')}")
+
+
+def rotated(bench):
+    """Each file has the names of what it has."""
+    script = bench.script(KEEPER)
+    finish(start(bench, bench.build.msrec, "-q", "-f", "-o", "t.rotated", "--max-size=64k", "--rotate", "--rss=no",
+                 bench.python, script, "300", PYTHONMALLOC="malloc"))
+    files = glob.glob(os.path.join(bench.folder, "t.rotated*"))
+    for path in files:
+        if kept_stacks(bench, path):
+            check_kept(bench, path, script)
+    if len(files) < 2:
+        raise Problem("one file only")
+    return f"{len(files)} files"
+
+
+def attached(bench):
+    """A process that has run Python code before; and its second recording."""
+    script = bench.script(KEEPER)
+    for number in range(2):
+        process = start(bench, bench.python, script, "300") if number == 0 else process
+        recording = subprocess.Popen([bench.build.msrec, "-f", "-o", f"t.attached{number}", f"--pid={process.pid}"],
+                                     cwd=bench.folder, stderr=subprocess.PIPE, text=True, env=plain_environment())
+        status = [bench.build.msrec, "status", str(process.pid)]
+        if not until(lambda: subprocess.run(status, capture_output=True).returncode == 0):
+            raise Problem(f"not attached: {recording.communicate()[1]}")
+        if number == 0:
+            bench.run(bench.build.msrec, "stop", str(process.pid))
+        else:
+            finish(process)
+        said = recording.communicate(timeout=100)[1]
+        if recording.returncode:
+            raise Problem(f"msrec: exit {recording.returncode}: {said}")
+    check_kept(bench, "t.attached1", script)
+
+
+def site(bench):
+    """The interpreter inside of a function of Python is not what a report names."""
+    script = bench.script(KEEPER)
+    finish(start(bench, bench.build.msrec, "-q", "-f", "-o", "t.site", bench.python, script, "300"))
+    told = json.loads(bench.run(bench.build.file("analyze/msreport"), "peak", "--format=json", "t.site").stdout)
+    first = told["sections"]["peak"]["largest"][0]
+    if (first["function"], first["line"]) != ("keep", 7):
+        raise Problem(f"the site is {first}")
+
+
+def refused(bench):
+    """Versions that are not followed are recorded all the same, and -v says so."""
+    folders = [os.path.join(folder, f"bin/python3.{minor}") for minor in (9, 10, 13)
+               for folder in ["/usr", *glob.glob(os.path.expanduser(f"~/.pyenv/versions/3.{minor}.*"))]]
+    others = [path for path in folders if os.path.exists(path)]
+    for path in others:
+        said = bench.run(bench.build.msrec, "-v", "-f", "-o", "t.other", path, "-S", "-c", "pass").stderr
+        if "functions of Python" not in said or "are not shown" not in said:
+            raise Problem(f"{path}: {said}")
+    return f"{len(others)} versions" if others else "skip: there is none"
+
+
+CASES = [("exact", exact), ("off", off), ("rotated", rotated), ("attached", attached), ("site", site),
+         ("refused", refused)]
+
+
+def main():
+    options = arguments(__doc__, "--only", ("--events", {"type": int, "default": 20000}),
+                        ("--seed", {"type": int, "default": 1}), ("--python", {"default": "/usr/bin/python3"}))
+    try:
+        version = subprocess.run([options.python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                                 capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        skip(f"{options.python} does not run")
+    if version not in FOLLOWED:
+        skip(f"frames of Python {version} are not followed")
+    with Scratch() as folder:
+        return run_cases(CASES, Bench(options, folder), options.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
