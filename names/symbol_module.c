@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory_lack.h"
+
 /* A module's symbols come from its own file, a debug file, and a table embedded in the former. */
 #define MODULE_ELFS 4
 #define SYMBOL_ROW 64 /* one in so many symbols of libdwfl's table is asked for its file */
@@ -98,7 +100,7 @@ static bool load_symbols(struct symbol_module *module)
 
 void symbol_sources_note_memory(struct symbol_sources *sources)
 {
-	sources->notices.starved |= errno == ENOMEM;
+	sources->notices.starved |= memory_lack_seen();
 }
 
 void symbol_module_open(struct symbol_module *module, struct symbol_sources *sources)

@@ -67,7 +67,7 @@ struct type_info *symbol_module_types(struct symbol_module *module, struct symbo
 void symbol_module_note_split(struct symbol_module *module, struct symbol_sources *sources,
 			      const char *lacks);
 
-/* Takes note of ENOMEM. libdw treats what it has no memory for as missing; `errno` was 0 before libdw was asked. */
+/* Takes note of a lack of memory since `errno` was set to 0, before libdw was asked: see memory_lack.h. */
 void symbol_sources_note_memory(struct symbol_sources *sources);
 
 #endif

@@ -73,13 +73,30 @@ int main(int argc, char **argv) { (void)argv; free(far(argc)); free(twice(argc))
 """
 
 
-def check_kept(build, preload, path):
-    """Cached names of a replay without memory are those of a replay with memory."""
+def record(build, path):
     with open(os.path.join(path, "program.c"), "w", encoding="ascii") as f:
         f.write(PROGRAM)
     subprocess.run(["cc", "-g", "-O1", "-Wl,--build-id", "-o", "program", "program.c"], cwd=path, check=True)
     subprocess.run([build.msrec, "-f", "-q", "-o", "trace", "./program"], cwd=path, env=plain_environment(), check=True)
-    folders, trace = os.path.join(path, "folders"), os.path.join(path, "trace")
+    return os.path.join(path, "trace")
+
+
+def check_full_break(build, path):
+    """Where the break cannot grow, malloc() leaves ENOMEM and succeeds: names are whole, and nothing says otherwise."""
+    trace = record(build, path)
+
+    def replay(**more):
+        return subprocess.run([build.file("analyze/msreplay"), "--massif-out-file=-", trace], check=True,
+                              env=plain_environment(MSREC_CACHE="", **more), capture_output=True)
+    usual, full = replay(), replay(LD_PRELOAD=build.file("tests/tools/full_break.so"))
+    if (full.stdout, full.stderr) != (usual.stdout, usual.stderr) or b"twice (program.c:3)" not in full.stdout:
+        raise Problem(f"another answer where the break cannot grow: {full.stderr.decode()}")
+    return "the same names"
+
+
+def check_kept(build, preload, path):
+    """Cached names of a replay without memory are those of a replay with memory."""
+    folders, trace = os.path.join(path, "folders"), record(build, path)
     os.mkdir(folders)
     outcome = check(build, preload, "msreplay --massif-out-file=-", path, trace, LIBDW_ENDS, MSREC_CACHE="kept",
                     NO_MEMORY_FOLDERS=folders)
@@ -111,6 +128,7 @@ def command_case(command):
 
 def main():
     cases = [command_case(command) for command in COMMANDS]
+    cases.append(("a full break", lambda bench: check_full_break(bench.build, bench.path)))
     cases.append(("names that are kept", lambda bench: check_kept(bench.build, bench.preload, bench.path)))
     return run_script(__doc__, cases, Bench)
 

@@ -151,8 +151,7 @@ def corpus(kind):
 def main():
     options = arguments(__doc__, "--only", ("--other", {"required": True, "metavar": "DIR"}),
                         ("--quick", {"action": "store_true"}))
-    # Under qemu brk() soon ends. malloc() then maps memory, but leaves ENOMEM, which the names take for their own.
-    os.environ.update(MSREC_CACHE="", LC_ALL="C", TZ="UTC", MALLOC_TOP_PAD_=str(64 << 20))
+    os.environ.update(MSREC_CACHE="", LC_ALL="C", TZ="UTC")
     with Scratch() as folder:
         for name in ("one", "other", "traces"):
             os.mkdir(os.path.join(folder, name))
