@@ -53,13 +53,19 @@ static void begin_value(struct table *t)
 	out_text(t->out, "\":");
 }
 
-static void end_value(struct table *t)
+/* Behind a value in any form. */
+static void advance(struct table *t)
 {
 	assert(t->columns[t->column].name);
-	if (t->columns[++t->column].name)
-		return;
-	out_text(t->out, t->form == TABLE_CSV ? "\n" : "}\n");
-	t->column = 0;
+	if (!t->columns[++t->column].name)
+		t->column = 0;
+}
+
+static void end_value(struct table *t)
+{
+	advance(t);
+	if (t->column == 0)
+		out_text(t->out, t->form == TABLE_CSV ? "\n" : "}\n");
 }
 
 void table_number(struct table *t, uint64_t value)
@@ -69,6 +75,7 @@ void table_number(struct table *t, uint64_t value)
 	if (t->form == TABLE_PARQUET) {
 		if (t->parquet)
 			parquet_number(t->parquet, value);
+		advance(t);
 		return;
 	}
 	assert(!t->columns[t->column].text);
@@ -86,6 +93,7 @@ static void write_text(struct table *t, const char *text)
 	if (t->form == TABLE_PARQUET) {
 		if (t->parquet)
 			parquet_text(t->parquet, text);
+		advance(t);
 		return;
 	}
 	assert(t->columns[t->column].text);
@@ -122,6 +130,7 @@ void table_nothing(struct table *t)
 	if (t->form == TABLE_PARQUET) {
 		if (t->parquet)
 			parquet_nothing(t->parquet);
+		advance(t);
 		return;
 	}
 	begin_value(t);
