@@ -362,7 +362,8 @@ static uint64_t wait_for_more(struct player *p, uint64_t tail)
 	}
 }
 
-static void play_one(struct player *p, const struct player_op *op, uint64_t tail)
+/* A frame of its own: in a recording of a player it tells what is played from what the player does for itself. */
+static __attribute__((noinline)) void play_one(struct player *p, const struct player_op *op, uint64_t tail)
 {
 	if (op->code <= PLAY_DELETE_ARRAY && op->slot >= p->area->n_slots)
 		_exit(PLAYER_DAMAGED);
