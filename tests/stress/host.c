@@ -233,6 +233,28 @@ static void case_more_threads(void)
 	churn(100);
 }
 
+static void *pairing_thread(void *argument)
+{
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 200; i++)
+		free(take(64));
+	pthread_barrier_wait(&barrier);
+	return argument;
+}
+
+/* All alive while they make their calls: those without a ring never get one. */
+static void case_ringless_threads(void)
+{
+	static pthread_t thread[1500];
+
+	pthread_barrier_init(&barrier, NULL, 1500);
+	for (int i = 0; i < 1500; i++)
+		start(&thread[i], pairing_thread, NULL);
+	for (int i = 0; i < 1500; i++)
+		pthread_join(thread[i], NULL);
+	churn(100);
+}
+
 /* Blocks that change hands: one thread allocates, another frees at once. */
 static void *_Atomic exchanged[8];
 
@@ -852,6 +874,7 @@ static const struct {
 	{ "short-threads", case_short_threads },
 	{ "many-threads", case_many_threads },
 	{ "more-threads", case_more_threads },
+	{ "ringless-threads", case_ringless_threads },
 	{ "exchange", case_exchange },
 	{ "leave-threads", case_leave_threads },
 	{ "mlockall", case_mlockall },

@@ -253,6 +253,19 @@ def more_threads(bench):
     return f"{stats[0]['threads']} of them recorded, {missing} calls missing, {stats[0]['lost']} events lost"
 
 
+def ringless_threads(bench):
+    """Of 1,500 threads 1,023 get the rings that the first one leaves. The calls of the others are counted, each one:
+    200 allocations and their frees, and at a thread's end the C library's own calls of free(NULL)."""
+    got, out, err, stats = bench.record([bench.host, "ringless-threads"])
+    expect(got == 0, f"status {got}: {err.strip()[-200:]}")
+    missing = own_calls(out) - stats[0]["aligned_alloc"]
+    expect(missing == (1500 - 1023) * 200, f"{missing} calls missing")
+    expect(0 <= stats[0]["lost"] - 2 * missing <= (1500 - 1023) * 4,
+           f"{missing} calls missing, {stats[0]['lost']} events lost")
+    check_whole(stats[0], lost=None)
+    return f"{stats[0]['threads']} threads recorded, {stats[0]['lost']} events of the others lost"
+
+
 def many_processes(bench):
     got, _, err, stats = bench.record([bench.host, "many-processes"])
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
@@ -494,6 +507,7 @@ HOSTS = [
     ("2000 short threads, msrec late", late_reader),
     ("300 threads at once", simple("many-threads")),
     ("1100 threads at once", more_threads),
+    ("1500 threads that all make calls", ringless_threads),
     ("blocks that change hands", simple("exchange", same_output=False)),
     ("exit while threads work", leave_threads),
     ("fork with threads", forks),
