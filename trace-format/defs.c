@@ -90,6 +90,7 @@ void defs_finish(struct defs *defs)
 	for (uint32_t i = 0; i < defs->marks.n; i++)
 		free((char *)((struct mst_mark *)defs->marks.items)[i].name);
 	free(defs->marks.items);
+	free(defs->thread_ends.items);
 	hash_index_finish(&defs->frame_index);
 	hash_index_finish(&defs->stack_index);
 	hash_index_finish(&defs->kind_index);
@@ -153,7 +154,8 @@ int defs_copy(struct defs *to, const struct defs *from)
 	    (err = table_copy(&to->thread_names, &from->thread_names, sizeof(struct mst_thread_name))) ||
 	    (err = copy_thread_names(&to->thread_names)) ||
 	    (err = table_copy(&to->marks, &from->marks, sizeof(struct mst_mark))) ||
-	    (err = copy_marks(&to->marks)))
+	    (err = copy_marks(&to->marks)) ||
+	    (err = table_copy(&to->thread_ends, &from->thread_ends, sizeof(struct mst_thread_end))))
 		return err;
 	if (!hash_index_copy(&to->frame_index, &from->frame_index) ||
 	    !hash_index_copy(&to->stack_index, &from->stack_index) ||
@@ -338,6 +340,18 @@ int defs_mark(struct defs *defs, const struct mst_mark *mark)
 	return err;
 }
 
+int defs_thread_end(struct defs *defs, const struct mst_thread_end *end)
+{
+	const struct mst_thread_end *const items = defs->thread_ends.items;
+	uint32_t id;
+
+	if (end->thread >= defs->threads.n)
+		return MST_ERR_ARGUMENT;
+	assert(defs->thread_ends.n == 0 || (end->record >= items[defs->thread_ends.n - 1].record &&
+					    end->time >= items[defs->thread_ends.n - 1].time));
+	return table_add(&defs->thread_ends, sizeof(*end), MST_MAX_THREADS, end, &id);
+}
+
 /* ---- columns ---- */
 
 static void pack_range(struct table *table, struct bytes *fields)
@@ -464,6 +478,23 @@ void defs_pack_marks(struct defs *defs, struct bytes *fields, struct bytes *colu
 		bytes_text(column, marks[i].name);
 		record = marks[i].record;
 		time = marks[i].time;
+	}
+	table->written = table->n;
+}
+
+void defs_pack_thread_ends(struct defs *defs, struct bytes *fields, struct bytes *column)
+{
+	struct table *const table = &defs->thread_ends;
+	const struct mst_thread_end *ends = table->items;
+	uint64_t record = 0, time = 0;
+
+	bytes_u32(fields, table->n - table->written);
+	for (uint32_t i = table->written; i < table->n; i++) {
+		bytes_varint(column, ends[i].record - record);
+		bytes_varint(column, ends[i].time - time);
+		bytes_varint(column, ends[i].thread);
+		record = ends[i].record;
+		time = ends[i].time;
 	}
 	table->written = table->n;
 }

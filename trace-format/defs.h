@@ -25,6 +25,7 @@ struct defs {
 	struct table threads;      /* struct mst_thread */
 	struct table thread_names; /* struct mst_thread_name, name owned */
 	struct table marks;        /* struct mst_mark, name owned */
+	struct table thread_ends;  /* struct mst_thread_end */
 	struct hash_index frame_index, stack_index, kind_index;
 	uint32_t stacks_with_kinds; /* stacks from this on have no kind */
 };
@@ -47,6 +48,7 @@ int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id
 /* The same, without an id. */
 int defs_thread_name(struct defs *defs, const struct mst_thread_name *name);
 int defs_mark(struct defs *defs, const struct mst_mark *mark);
+int defs_thread_end(struct defs *defs, const struct mst_thread_end *end);
 
 static inline const struct mst_kind *defs_kinds(const struct defs *defs)
 {
@@ -66,5 +68,6 @@ void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *co
 void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_thread_names(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_marks(struct defs *defs, struct bytes *fields, struct bytes *column);
+void defs_pack_thread_ends(struct defs *defs, struct bytes *fields, struct bytes *column);
 
 #endif

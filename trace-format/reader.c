@@ -278,6 +278,8 @@ int reader_take(struct mst_reader *r)
 		return reader_take_thread_names(r);
 	case UNIT_MARKS:
 		return reader_take_marks(r);
+	case UNIT_THREAD_ENDS:
+		return reader_take_thread_ends(r);
 	case UNIT_MEMORY:
 		return reader_take_memory(r);
 	case UNIT_NAMES:
@@ -841,6 +843,7 @@ void mst_reader_destroy(struct mst_reader *r)
 	for (uint32_t i = 0; i < r->defs.marks.n; i++)
 		free((char *)((struct mst_mark *)r->defs.marks.items)[i].name);
 	free(r->defs.marks.items);
+	free(r->defs.thread_ends.items);
 	free(r->defs.memory.items);
 	free(r->live);
 	carried_over_finish(&r->place.carried_over);

@@ -54,6 +54,7 @@ struct reader_defs {
 	struct array kinds, stacks, depths, frames, modules, threads; /* depths by stack */
 	struct array thread_names;                                    /* struct mst_thread_name, name owned */
 	struct array marks;                                           /* struct mst_mark, name owned */
+	struct array thread_ends;                                     /* struct mst_thread_end */
 	struct array memory;                                          /* struct mst_memory_sample */
 	uint64_t peak_resident;                                       /* bytes; 0: not known */
 	struct known known;
@@ -139,6 +140,7 @@ int reader_take_modules(struct mst_reader *r);
 int reader_take_threads(struct mst_reader *r);
 int reader_take_thread_names(struct mst_reader *r);
 int reader_take_marks(struct mst_reader *r);
+int reader_take_thread_ends(struct mst_reader *r);
 int reader_take_memory(struct mst_reader *r);
 
 #endif

@@ -300,6 +300,39 @@ int reader_take_marks(struct mst_reader *r)
 	return 0;
 }
 
+/* ---- ends of threads ---- */
+
+int reader_take_thread_ends(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	struct mst_thread_end end = { 0 };
+	uint32_t n;
+	int err;
+
+	DAMAGED_IF(r->unit.header.fields_size < FIELDS_THREAD_ENDS, "a unit lacks fields");
+	n = wire_u32(r->unit.header.fields);
+	DAMAGED_IF(n && (!r->unit.columns[0].present || r->unit.columns[0].size / 3 < n),
+		   "more ends of threads promised than there are");
+	if ((err = reader_grow(r, &r->defs.thread_ends, sizeof(end), n, r->defs.threads.n)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mst_thread_end *const all = r->defs.thread_ends.items;
+		const struct mst_thread_end *const last =
+			r->defs.thread_ends.n ? &all[r->defs.thread_ends.n - 1] : NULL;
+		uint64_t record, time, thread;
+
+		DAMAGED_IF(!take_varint(&c, &record) || record > UINT64_MAX - end.record ||
+				   !take_varint(&c, &time) || time > UINT64_MAX - end.time ||
+				   !take_varint(&c, &thread) || thread >= r->defs.threads.n,
+			   "an end of a thread is malformed");
+		end = (struct mst_thread_end){ end.record + record, end.time + time, (uint32_t)thread };
+		DAMAGED_IF(last && (end.record < last->record || end.time < last->time),
+			   "ends of threads go back");
+		all[r->defs.thread_ends.n++] = end;
+	}
+	return 0;
+}
+
 /* ---- memory samples ---- */
 
 #define KIB 1024u

@@ -61,6 +61,12 @@ const struct mst_mark *mst_reader_marks(const struct mst_reader *r, uint32_t *n)
 	return r->defs.marks.items;
 }
 
+const struct mst_thread_end *mst_reader_thread_ends(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->defs.thread_ends.n;
+	return r->defs.thread_ends.items;
+}
+
 const struct mst_memory_sample *mst_reader_memory(const struct mst_reader *r, uint32_t *n)
 {
 	*n = r->defs.memory.n;

@@ -172,6 +172,13 @@ int mst_remap_thread(struct mst_remap *t, uint32_t thread, uint32_t *id)
 	return err;
 }
 
+int mst_remap_thread_end(struct mst_remap *t, const struct mst_thread_end *end, uint64_t time_ns)
+{
+	const uint32_t id = end->thread < t->threads.n ? t->threads.items[end->thread] : MST_NONE;
+
+	return id == MST_NONE ? 0 : mst_writer_thread_end(t->to, time_ns, id);
+}
+
 static int remap_module(struct mst_remap *t, uint32_t old, uint32_t *id)
 {
 	uint32_t n;

@@ -38,6 +38,7 @@ enum unit_type {
 	UNIT_MEMORY = 11,
 	UNIT_THREAD_NAMES = 12,
 	UNIT_MARKS = 13,
+	UNIT_THREAD_ENDS = 14,
 };
 
 /* Bits of the FILE unit's compatible features. */
@@ -129,6 +130,7 @@ static inline bool events_narrow(uint32_t n_tokens)
 #define FIELDS_MEMORY 16u
 #define FIELDS_THREAD_NAMES 4u
 #define FIELDS_MARKS 4u
+#define FIELDS_THREAD_ENDS 4u
 
 /* Where a chunk's fields have the check of its columns as they are stored, its flags, sums, counts and temporary blocks. */
 #define EVENTS_CHECK_AT 40u

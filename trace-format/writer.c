@@ -179,6 +179,27 @@ int mst_writer_mark(struct mst_writer *w, uint64_t time_ns, uint32_t thread, con
 	return defs_mark(&w->defs, &mark);
 }
 
+int mst_writer_thread_end(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
+{
+	const struct mst_thread_end *const items = w->defs.thread_ends.items;
+	const uint32_t n = w->defs.thread_ends.n;
+	struct mst_thread_end end = {
+		.record = w->totals.records + w->chunk.n_records,
+		.time = time_ns >> WRITER_TIME_SHIFT,
+		.thread = thread,
+	};
+
+	if (w->error)
+		return w->error;
+	if (w->names || w->initial.is_open)
+		return MST_ERR_ARGUMENT;
+	if (end.time < w->now.time)
+		end.time = w->now.time;
+	if (n && end.time < items[n - 1].time)
+		end.time = items[n - 1].time;
+	return defs_thread_end(&w->defs, &end);
+}
+
 int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id)
 {
 	return defs_frame(&w->defs, frame, id);

@@ -80,6 +80,11 @@ int writer_definitions(struct mst_writer *w)
 		assert(w->fields.failed || w->fields.size == FIELDS_MARKS);
 		err = writer_unit(w, UNIT_MARKS, 0, 1, 0, 0);
 	}
+	if (!err && d->thread_ends.n > d->thread_ends.written) {
+		defs_pack_thread_ends(d, &w->fields, &w->columns[0]);
+		assert(w->fields.failed || w->fields.size == FIELDS_THREAD_ENDS);
+		err = writer_unit(w, UNIT_THREAD_ENDS, 0, 1, 0, 0);
+	}
 	if (!err && (d->stacks.n > d->stacks.written || d->frames.n > d->frames.written))
 		err = write_stacks(w);
 	if (!err && d->kinds.n > d->kinds.written)

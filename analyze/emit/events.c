@@ -23,7 +23,7 @@ struct events {
 	struct parquet_column columns[N_EVENT_COLUMNS + 4]; /* with those that only some traces have */
 	struct table table;
 	uint64_t n;
-	uint32_t n_marks; /* that have been written */
+	uint32_t n_marks, n_ends; /* marks and ends of threads that have been written */
 };
 
 static void choose_columns(struct events *e)
@@ -114,24 +114,34 @@ static void write_event(struct events *e, const struct mst_reader *reader, const
 	}
 }
 
-/* A row for each mark before a record: the name is part of the operation, as in --at=mark:NAME. */
-static void write_marks(struct events *e, const struct mst_reader *reader, uint64_t record)
+static void write_point(struct events *e, const struct mst_reader *reader, uint64_t time, uint32_t thread,
+			const char *operation)
 {
-	uint32_t n, n_threads;
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+	table_number(&e->table, e->n++);
+	table_number(&e->table, time << mst_reader_time_shift(reader));
+	table_number(&e->table, thread < n ? threads[thread].tid : 0);
+	table_text(&e->table, "mark");
+	table_text(&e->table, operation);
+	while (e->table.column)
+		table_nothing(&e->table);
+}
+
+/* A row for each mark before a record: the name is part of the operation, as in --at=mark:NAME. And for each thread's end. */
+static void write_points(struct events *e, const struct mst_reader *reader, uint64_t record)
+{
+	uint32_t n, n_ends;
 	const struct mst_mark *marks = mst_reader_marks(reader, &n);
-	const struct mst_thread *threads = mst_reader_threads(reader, &n_threads);
+	const struct mst_thread_end *ends = mst_reader_thread_ends(reader, &n_ends);
 	char operation[sizeof("mark:") + MST_MAX_MARK];
 	for (; e->n_marks < n && marks[e->n_marks].record <= record; e->n_marks++) {
 		const struct mst_mark *mark = &marks[e->n_marks];
 		snprintf(operation, sizeof(operation), "mark:%s", mark->name);
-		table_number(&e->table, e->n++);
-		table_number(&e->table, mark->time << mst_reader_time_shift(reader));
-		table_number(&e->table, mark->thread < n_threads ? threads[mark->thread].tid : 0);
-		table_text(&e->table, "mark");
-		table_text(&e->table, operation);
-		while (e->table.column)
-			table_nothing(&e->table);
+		write_point(e, reader, mark->time, mark->thread, operation);
 	}
+	for (; e->n_ends < n_ends && ends[e->n_ends].record <= record; e->n_ends++)
+		write_point(e, reader, ends[e->n_ends].time, ends[e->n_ends].thread, "thread_end");
 }
 
 static int see_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -143,7 +153,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		const uint64_t record = chunk->first_record + cursor.record;
 		if (!mst_cursor_next(&cursor, &event))
 			break;
-		write_marks((struct events *)observer, reader, record);
+		write_points((struct events *)observer, reader, record);
 		write_event((struct events *)observer, reader, &event, chunk->initial);
 	}
 	return 0;
@@ -151,7 +161,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 
 static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
-	write_marks((struct events *)observer, reader, UINT64_MAX);
+	write_points((struct events *)observer, reader, UINT64_MAX);
 	table_end(&((struct events *)observer)->table);
 	return 0;
 }

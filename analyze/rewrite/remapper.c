@@ -140,6 +140,15 @@ int remapper_mark(struct remapper *remapper, const struct mst_mark *mark)
 				     name);
 }
 
+int remapper_thread_end(struct remapper *remapper, const struct mst_thread_end *end)
+{
+	const uint64_t ns = end->time << mst_reader_time_shift(remapper->reader);
+
+	if (remapper_drops(remapper, REMAPPER_THREADS))
+		return 0;
+	return mst_remap_thread_end(remapper->remap, end, remapper_drops(remapper, REMAPPER_TIME) ? 0 : ns);
+}
+
 /* ---- blocks ---- */
 
 int remapper_keep_ordinal(struct remapper *remapper, uint64_t old, uint64_t ordinal)

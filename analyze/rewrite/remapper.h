@@ -74,6 +74,9 @@ int remapper_at_unknown(struct remapper *remapper, uint64_t ns);
 /* Writes a mark of the old trace before the next record. */
 int remapper_mark(struct remapper *remapper, const struct mst_mark *mark);
 
+/* Writes an end of a thread of the old trace before the next record, if the new one has the thread. */
+int remapper_thread_end(struct remapper *remapper, const struct mst_thread_end *end);
+
 /* Notes the new trace's ordinal of the block that has the index `old` in the old one. */
 int remapper_keep_ordinal(struct remapper *remapper, uint64_t old, uint64_t ordinal);
 

@@ -23,6 +23,7 @@ struct rewrite {
 	uint64_t begin_ns;              /* ... of this time */
 	uint64_t null_frees;            /* of the old trace so far */
 	uint32_t n_marks;               /* of the old trace that are written, or out of the range */
+	uint32_t n_ends;                /* of its threads, the same */
 	uint64_t late_frees; /* of NULL: those of the chunk behind its exit marker, until that is read */
 	bool *passed_by; /* [room_passed_by] by token of the present chunk: nothing is left of its records */
 	uint32_t room_passed_by;
@@ -276,23 +277,28 @@ static bool is_exit(const struct rewrite *w, const struct mst_event *e)
 	return e->type == MST_EVENT_CALL && w->remapper.kinds[e->kind].op == MST_OP_EXIT;
 }
 
-static bool is_in_range(const struct rewrite *w, const struct mst_mark *mark)
+/* Whether what stands before a record of the old trace, at a time of it, does so in the range. */
+static bool is_in_range(const struct rewrite *w, uint64_t record, uint64_t time)
 {
-	return mark->record >= w->options.first && in_ms(w, mark->time) >= w->options.from &&
-	       in_ms(w, mark->time) <= w->options.until &&
-	       (!w->options.ends || mark->record <= w->options.behind);
+	return record >= w->options.first && in_ms(w, time) >= w->options.from &&
+	       in_ms(w, time) <= w->options.until && (!w->options.ends || record <= w->options.behind);
 }
 
-/* The marks before a record of the old trace, in what is left of which they keep their place. */
-static int write_marks(struct rewrite *w, uint64_t record)
+/* The marks and the ends of threads before a record of the old trace, in what is left of which they keep their place. */
+static int write_points(struct rewrite *w, uint64_t record)
 {
-	uint32_t n;
+	uint32_t n, n_ends;
 	const struct mst_mark *marks = mst_reader_marks(w->remapper.reader, &n);
+	const struct mst_thread_end *ends = mst_reader_thread_ends(w->remapper.reader, &n_ends);
 	int err = 0;
 
 	for (; w->n_marks < n && marks[w->n_marks].record <= record && !err; w->n_marks++) {
-		if (is_in_range(w, &marks[w->n_marks]))
+		if (is_in_range(w, marks[w->n_marks].record, marks[w->n_marks].time))
 			err = remapper_mark(&w->remapper, &marks[w->n_marks]);
+	}
+	for (; w->n_ends < n_ends && ends[w->n_ends].record <= record && !err; w->n_ends++) {
+		if (is_in_range(w, ends[w->n_ends].record, ends[w->n_ends].time))
+			err = remapper_thread_end(&w->remapper, &ends[w->n_ends]);
 	}
 	return err;
 }
@@ -314,7 +320,7 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 		return err;
 	if (w->options.filter && !block_filter_follow(w->options.filter, e))
 		return MST_ERR_NOMEM;
-	if (w->begun && !(err = write_marks(w, record)))
+	if (w->begun && !(err = write_points(w, record)))
 		err = write_event(w, e);
 	else if (!w->begun && !cut_state_note(&w->cut_state, e, chunk->initial))
 		err = MST_ERR_NOMEM;
@@ -661,7 +667,7 @@ int rewrite_finish(struct rewrite *w)
 	if (!err && !w->ended)
 		err = mst_remap_unloaded(w->remapper.remap);
 	if (!err)
-		err = write_marks(w, UINT64_MAX);
+		err = write_points(w, UINT64_MAX);
 	if (!err)
 		err = mst_remap_thread_names(w->remapper.remap);
 	if (!err)

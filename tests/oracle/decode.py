@@ -12,12 +12,12 @@ import sys
 import zlib
 
 from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MARKS, MASK,
-                           MEMORY, MODULES, NAMES, OUT, STACKS, THREAD_NAMES, THREADS, Live, Memory, Names, Problem,
-                           Sums, Temporary, check_index, definitions, need, signed)
+                           MEMORY, MODULES, NAMES, OUT, STACKS, THREAD_ENDS, THREAD_NAMES, THREADS, Live, Memory, Names,
+                           Problem, Sums, Temporary, check_index, definitions, need, signed)
 
 USABLE = 4
 FIELDS = {FILE: 64, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 160, KEYFRAME: 136, INDEX: 4, END: 64,
-          NAMES: 12, MEMORY: 16, THREAD_NAMES: 4, MARKS: 4}
+          NAMES: 12, MEMORY: 16, THREAD_NAMES: 4, MARKS: 4, THREAD_ENDS: 4}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -147,7 +147,8 @@ class Identity:
 class Decoder:
     def __init__(self, data):
         self.data, self.at, self.units = data, 0, []
-        self.threads, self.thread_names, self.marks, self.modules, self.frames = [], [], [], [], []
+        self.threads, self.thread_names, self.marks, self.thread_ends = [], [], [], []
+        self.modules, self.frames = [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = self.count = self.stepped = 0
         self.names, self.live, self.identity, self.memory = Names(), Live(self.kinds), Identity(), Memory()
@@ -232,6 +233,16 @@ class Decoder:
             need(not self.marks or all(a >= b for a, b in zip((record, time), self.marks[-1])), "marks go back")
             self.marks.append((record, time, thread - 1 if thread else "-", name))
             need(len(self.marks) <= LIMIT[MARKS], "too many marks")
+
+    def end_threads(self, fields, column):
+        c, record, time = column(0), 0, 0
+        for _ in range(struct.unpack_from("<I", fields)[0]):
+            record, time, thread = record + c.varint(), time + c.varint(), c.varint()
+            need(thread < len(self.threads) and max(record, time) <= MASK, "an end of a thread")
+            need(not self.thread_ends or all(a >= b for a, b in zip((record, time), self.thread_ends[-1])),
+                 "ends of threads go back")
+            self.thread_ends.append((record, time, thread))
+            need(len(self.thread_ends) <= len(self.threads), "more ends than threads")
 
     def define_modules(self, fields, column):
         c = column(0)
@@ -412,7 +423,7 @@ class Decoder:
         kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
                 KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
                 INDEX: self.index, THREAD_NAMES: self.name_threads, MARKS: self.set_marks,
-                MEMORY: lambda fields, column: self.memory.read(fields, column(0))}
+                THREAD_ENDS: self.end_threads, MEMORY: lambda fields, column: self.memory.read(fields, column(0))}
         kind = None
         while kind != END:
             before = kind

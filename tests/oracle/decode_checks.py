@@ -4,7 +4,7 @@ chunk, computed again, key frames and the index."""
 import struct
 
 FILE, MODULES, THREADS, STACKS, KINDS, EVENTS, KEYFRAME, NAMES, INDEX, END = range(1, 11)
-MEMORY, THREAD_NAMES, MARKS = 11, 12, 13
+MEMORY, THREAD_NAMES, MARKS, THREAD_ENDS = 11, 12, 13, 14
 ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
@@ -187,6 +187,7 @@ def definitions(decoder):
     yield from (f"called thread={thread} time={time} {name}".rstrip() for thread, time, name in decoder.thread_names)
     yield from (f"mark record={record} time={time} thread={thread} {name}".rstrip()
                 for record, time, thread, name in decoder.marks)
+    yield from (f"ended record={record} time={time} thread={thread}" for record, time, thread in decoder.thread_ends)
     yield from ("module %d %s role=%d order=%d start=%#x end=%#x bias=%#x build=%s" % (i, *m)
                 for i, m in enumerate(decoder.modules))
     yield from ("frame %d module=%s address=%#x" % (i, *f) for i, f in enumerate(decoder.frames))

@@ -162,6 +162,10 @@ static void print_definitions(const struct mst_reader *r)
 		print_id("thread", marks[i].thread);
 		print_line("", marks[i].name);
 	}
+	const struct mst_thread_end *ends = mst_reader_thread_ends(r, &n);
+	for (uint32_t i = 0; i < n; i++)
+		printf("ended record=%" PRIu64 " time=%" PRIu64 " thread=%u\n", ends[i].record, ends[i].time,
+		       ends[i].thread);
 	const struct mst_module *modules = mst_reader_modules(r, &n);
 	for (uint32_t i = 0; i < n; i++)
 		print_module(i, &modules[i]);

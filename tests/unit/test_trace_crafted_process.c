@@ -208,6 +208,68 @@ static void marks_long(struct craft *c)
 		bytes_u8(&part->columns[0], 'x');
 }
 
+/* A THREAD_ENDS unit in place of the second chunk: both threads end before record 1. */
+static struct part *thread_ends(struct craft *c)
+{
+	struct part *part = memory(c);
+
+	part->type = UNIT_THREAD_ENDS;
+	WORDS(part->fields, 2);
+	SET(part->columns[0], 1, 10, 1, 0, 0, 0);
+	return part;
+}
+
+static void thread_ends_sound(struct craft *c)
+{
+	thread_ends(c);
+}
+
+static void thread_ends_short_fields(struct craft *c)
+{
+	thread_ends(c)->fields.size = 3;
+}
+
+static void thread_ends_promised(struct craft *c)
+{
+	craft_poke(&thread_ends(c)->fields, 0, 3);
+}
+
+static void thread_ends_absent(struct craft *c)
+{
+	bytes_clear(&thread_ends(c)->columns[0]);
+}
+
+static void thread_ends_of_none(struct craft *c)
+{
+	SET(thread_ends(c)->columns[0], 1, 10, 1, 0, 0, 2);
+}
+
+static void thread_ends_cut(struct craft *c)
+{
+	SET(thread_ends(c)->columns[0], 1, 10, 1, 0, 0, 0x80);
+}
+
+/* More than there are threads. */
+static void thread_ends_too_many(struct craft *c)
+{
+	struct part *part = thread_ends(c);
+
+	WORDS(part->fields, 3);
+	SET(part->columns[0], 1, 10, 1, 0, 0, 0, 0, 0, 1);
+}
+
+static void thread_ends_beyond_all(struct craft *c)
+{
+	SET(thread_ends(c)->columns[0], 1, 10, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0,
+	    0);
+}
+
+static void thread_ends_at_no_time(struct craft *c)
+{
+	SET(thread_ends(c)->columns[0], 1, 10, 1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
+	    0);
+}
+
 static const struct crafted crafted[] = {
 	{ "memory", memory_sound, OK, "", 4 },
 	{ "memory in detail", memory_detailed, OK, "", 4 },
@@ -237,6 +299,15 @@ static const struct crafted crafted[] = {
 	{ "mark beyond all time", marks_at_no_time, BAD, "mark is malformed", 4 },
 	{ "long name of a mark", marks_long, BAD, "mark's name is too long", 4 },
 	{ "long name of a thread", thread_names_long, BAD, "thread's name is too long", 4 },
+	{ "ends of threads", thread_ends_sound, OK, "", 4 },
+	{ "ends of threads with short fields", thread_ends_short_fields, BAD, "lacks fields", 4 },
+	{ "ends of threads promised", thread_ends_promised, BAD, "more ends of threads", 4 },
+	{ "ends of threads absent", thread_ends_absent, BAD, "more ends of threads", 4 },
+	{ "end of no thread", thread_ends_of_none, BAD, "end of a thread is malformed", 4 },
+	{ "cut end of a thread", thread_ends_cut, BAD, "end of a thread is malformed", 4 },
+	{ "more ends than threads", thread_ends_too_many, BAD, "more definitions", 4 },
+	{ "end beyond all records", thread_ends_beyond_all, BAD, "end of a thread is malformed", 4 },
+	{ "end beyond all time", thread_ends_at_no_time, BAD, "end of a thread is malformed", 4 },
 };
 
 int main(void)

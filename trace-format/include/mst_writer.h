@@ -117,6 +117,12 @@ int mst_writer_thread_name(struct mst_writer *w, uint32_t thread, uint64_t time_
  */
 int mst_writer_mark(struct mst_writer *w, uint64_t time_ns, uint32_t thread, const char *name);
 
+/*
+ * The end of a thread, between the last event and the next one; a time below the present one, or that of the last end,
+ * counts as that. Once for each thread, which makes no more events. Not in the initial state.
+ */
+int mst_writer_thread_end(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
+
 /* Definitions so far, by id; valid until the next definition. `id` of a kind must exist. */
 uint32_t mst_writer_kinds(const struct mst_writer *w);
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);
@@ -269,6 +275,9 @@ int mst_remap_thread(struct mst_remap *remap, uint32_t thread, uint32_t *id);
 int mst_remap_frame(struct mst_remap *remap, uint32_t frame, uint32_t *id);
 int mst_remap_stack(struct mst_remap *remap, uint32_t stack, uint32_t *id);
 int mst_remap_thread_names(struct mst_remap *remap);
+
+/* Writes the end of a thread before the next event, unless the thread was never asked for. */
+int mst_remap_thread_end(struct mst_remap *remap, const struct mst_thread_end *end, uint64_t time_ns);
 
 /* Behind the last event: the names that the reader's trace has of the remapped frames. */
 int mst_remap_names(struct mst_remap *remap);

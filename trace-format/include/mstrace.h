@@ -247,6 +247,16 @@ struct mst_mark {
 	const char *name; /* up to MST_MAX_MARK bytes, as the program had it: not always UTF-8 */
 };
 
+/*
+ * A thread has ended: it makes no more calls, and its storage is gone. One without an end may have lived to the end of the
+ * trace. Place and time are early by up to one look of msrec, 20 ms as a rule.
+ */
+struct mst_thread_end {
+	uint64_t record; /* the end is behind the calls with records before this number */
+	uint64_t time;   /* units of 2^time_shift ns since time 0 */
+	uint32_t thread;
+};
+
 /* One of the calls that a frame stands for. Texts are NULL where they are unknown. */
 struct mst_name {
 	/*
@@ -464,6 +474,13 @@ const struct mst_thread_name *mst_reader_thread_names(const struct mst_reader *r
  * later ones. Valid until the next mst_reader_next() or mst_reader_peek(), the texts until mst_reader_destroy().
  */
 const struct mst_mark *mst_reader_marks(const struct mst_reader *reader, uint32_t *n);
+
+/*
+ * The ends of threads so far, in the order of record and time: those before the end of the chunk delivered last, and
+ * maybe later ones. *n = 0: none has ended, or ends were not recorded. Valid until the next mst_reader_next() or
+ * mst_reader_peek().
+ */
+const struct mst_thread_end *mst_reader_thread_ends(const struct mst_reader *reader, uint32_t *n);
 
 /* The END unit; NULL before the proper end. */
 const struct mst_end *mst_reader_end(const struct mst_reader *reader);
