@@ -92,6 +92,8 @@ struct consumer {
 	uint64_t lost;             /* of the ring, as far as counted */
 	uint64_t stack_depth;      /* of the thread, by its last marker */
 	char name[SHM_NAME_BYTES]; /* of the thread; "": not known */
+	bool gone;                 /* the thread, at the last look: `head` is final */
+	bool ended;                /* the trace says that the thread has ended */
 	struct consumer_null_frees null_frees;
 	struct consumer_moving moving;
 	struct consumer_event event;
@@ -130,13 +132,14 @@ static inline void consumer_take(struct consumer *consumer)
 
 /*
  * Looks how far the producer is. The null frees are read before the head: those seen here were called before any event behind
- * the head.
+ * the head. So is whether the thread is gone.
  */
 static inline void consumer_look(struct consumer *consumer)
 {
 	struct consumer_null_frees *const null_frees = &consumer->null_frees;
 	const bool due = null_frees->seen != null_frees->counted;
 
+	consumer->gone = shm_owner_gone(&consumer->ring->owner);
 	if (!due)
 		null_frees->seen = atomic_load_explicit(&consumer->ring->null_frees, memory_order_acquire);
 	consumer->head = atomic_load_explicit(&consumer->ring->head, memory_order_acquire);

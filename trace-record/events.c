@@ -681,15 +681,20 @@ static inline int write_event(struct tracee *t, struct consumer *consumer, const
 
 /* ---- the order ---- */
 
-void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
-		     const struct clock *clock)
+static uint64_t since_start(const struct tracee *t, const struct clock *clock, uint64_t stamp)
 {
 	const uint64_t ns = clock_ns(clock, stamp);
 
 	assert(consumer->ring);
 	t->at_stamp = stamp;
+	return ns > t->start_ns ? ns - t->start_ns : 0;
+}
+
+void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
+		     const struct clock *clock)
+{
 	t->at_thread = consumer->thread;
-	mst_writer_at(t->writer, ns > t->start_ns ? ns - t->start_ns : 0, consumer->thread);
+	mst_writer_at(t->writer, since_start(t, clock, stamp), consumer->thread);
 }
 
 /*
@@ -808,7 +813,11 @@ int64_t tracee_take(struct tracee *t, const struct clock *clock, uint64_t until)
 		} while (e && taken < most);
 	}
 	tracee_settle_rings(t);
+		if (consumer->gone && (err = tracee_end_thread(t, consumer)))
+			first_err = first_err ? first_err : err;
 	if (check_wanted())
+	if (until != UINT64_MAX)
+		t->threads.looked_ns = since_start(t, clock, until);
 		verify(t);
 	return first_err ? first_err : taken;
 }

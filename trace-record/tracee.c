@@ -377,6 +377,46 @@ int tracee_look_at_names(struct tracee *t)
 }
 
 /* ---- consumers ---- */
+/* ---- ends of threads ---- */
+
+/* Whether calls of the thread that its signal handlers made inside of others, in a ring of their own, are still to be taken. */
+static bool has_nested_events(const struct tracee *t, uint32_t ring_id)
+{
+	for (uint32_t i = ring_id + 1; i < t->n_consumers; i++) {
+		const struct consumer *consumer = &t->consumers[i];
+
+		if (consumer->ring && consumer->ring->within == ring_id + 1 && !consumer->broken &&
+		    consumer->tail != consumer->head)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The end stands as early as it can be: behind the thread's last call and the calls before the look at which the thread was
+ * still there. So it stands before the calls of a thread that was made when this one had been waited for. Where a process
+ * ends, all threads are gone at once, and have not ended before it but for those that the process has noted.
+ */
+int tracee_end_thread(struct tracee *t, struct consumer *consumer)
+{
+	const struct shm_segment *segment = t->segment;
+	const struct shm_ring *ring = consumer->ring;
+	bool is_over;
+	int err;
+
+	if (!consumer->gone || consumer->ended || ring->within || !consumer->use ||
+	    (!consumer->broken && consumer->tail != consumer->head))
+		return 0;
+	is_over = !t->threads.any_alive || atomic_load(&segment->exit_status) ||
+		  atomic_load(&segment->executing);
+	if ((is_over && atomic_load(&ring->ended) != consumer->use) ||
+	    has_nested_events(t, (uint32_t)(consumer - t->consumers)))
+		return 0;
+	consumer->ended = true;
+	err = mst_writer_thread_end(t->writer, t->threads.looked_ns, consumer->thread);
+	return err == MST_ERR_LIMIT ? 0 : err;
+}
+
 
 /* Opens a consumer for a ring that has come into use, or begins anew for the ring's next thread. */
 static int open_consumer(struct tracee *t, uint32_t ring_id)
@@ -393,6 +433,7 @@ static int open_consumer(struct tracee *t, uint32_t ring_id)
 	consumer->use = ring->use;
 	consumer->stack_depth = 0;
 	consumer_forget(consumer);
+	consumer->ended = false;
 	if (!t->segment->unowned) {
 		const int err = tracee_find_thread(t, t->writer, ring_id, &consumer->thread);
 
@@ -422,12 +463,13 @@ int tracee_look_at_rings(struct tracee *t)
 {
 	const uint32_t n = atomic_load(&t->segment->rings_used);
 	bool behind = false;
-	int err;
+	int err = 0;
 
 	/* The program may claim fewer rings than before: those with a consumer keep it. */
 	if (n > t->n_consumers)
 		t->n_consumers = n < SHM_RINGS ? n : SHM_RINGS;
 	for (uint32_t i = 0; i < t->n_consumers; i++) {
+	t->threads.any_alive = false;
 		struct consumer *consumer = &t->consumers[i];
 
 		if ((err = open_consumer(t, i)))
@@ -436,9 +478,14 @@ int tracee_look_at_rings(struct tracee *t)
 			continue;
 		consumer_look(consumer);
 		behind |= consumer->head - consumer->tail > consumer->size / BEHIND;
+		t->threads.any_alive |= consumer->use && !consumer->gone;
 	}
 	mst_writer_fast_level(t->writer, behind);
-	return 0;
+	for (uint32_t i = 0; i < t->n_consumers && !err; i++) {
+		if (t->consumers[i].gone)
+			err = tracee_end_thread(t, &t->consumers[i]);
+	}
+	return err;
 }
 
 /* Calls of free(NULL) are written behind the events that came before them: a file may end in between. */

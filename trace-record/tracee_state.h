@@ -44,6 +44,12 @@ struct tracee_counts {
 	uint64_t ringless_before; /* ... those in former files */
 };
 
+/* What the looks at the rings found of threads. */
+struct tracee_threads {
+	uint64_t looked_ns; /* since time 0: up to then, threads that are found gone were there */
+	bool any_alive;     /* at the last look */
+};
+
 /*
  * Invariants: a block is live in one place alone, in `blocks` (malloc's), in `customs` or in the `moving` of a consumer;
  * `null_frees_before` <= `null_frees`; n_consumers <= SHM_RINGS, and each of those consumers that has a ring has a thread of
@@ -66,6 +72,7 @@ struct tracee {
 	pid_t pid;                    /* the process's, for /proc; 0: not known */
 	char program[SHM_NAME_BYTES]; /* the name of its first thread, as it begins */
 	struct early_names early_names;
+	struct tracee_threads threads;
 
 	/* What they led to. */
 	struct blocks blocks;
@@ -138,6 +145,12 @@ int tracee_find_thread(struct tracee *tracee, struct mst_writer *writer, uint32_
 
 /* The thread of a consumer is called so from now on. 0 or a negative enum mst_error. */
 int tracee_name_thread(struct tracee *tracee, struct consumer *consumer, const char name[SHM_NAME_BYTES]);
+/*
+ * Behind an event of a consumer, or a look: the thread has ended if it is gone and all its events have been taken. 0 or a
+ * negative enum mst_error.
+ */
+int tracee_end_thread(struct tracee *tracee, struct consumer *consumer);
+
 
 /* The thread of a consumer has given a thread, by its pthread_t, another name. The same result. */
 int tracee_rename(struct tracee *tracee, struct consumer *by, uint64_t pointer, uint64_t stamp,

@@ -232,8 +232,11 @@ static void note_executing(bool now)
 {
 	struct process *p = process_now();
 
-	if (p && p->pid == os_pid())
-		atomic_store(&p->segment->executing, now);
+	if (!p || p->pid != os_pid())
+		return;
+	if (now)
+		process_note_ended_threads(p);
+	atomic_store(&p->segment->executing, now);
 }
 
 static int execute(const struct execution *e, char *const env[])

@@ -21,3 +21,15 @@ void process_give_up(void)
 	atomic_store(&process_wiped->process, NULL);
 	process_unset_phase();
 }
+
+void process_note_ended_threads(struct process *p)
+{
+	const uint32_t n = atomic_load(&p->segment->rings_used);
+
+	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++) {
+		struct shm_ring *ring = &p->segment->rings[i];
+
+		if (atomic_load(&ring->state) == SHM_RING_USED && shm_owner_gone(&ring->owner))
+			atomic_store(&ring->ended, ring->use);
+	}
+}

@@ -84,6 +84,9 @@ extern HIDDEN _Atomic bool
 /* Before the segment that says the phase may be unmapped. */
 void process_unset_phase(void);
 
+/* Before the process ends, or executes another program, and the owners of all rings are gone: notes which were before. */
+void process_note_ended_threads(struct process *p);
+
 /* Ends recording for good, because msrec reads no more. The program runs on at its own speed. */
 void process_give_up(void);
 

@@ -747,8 +747,10 @@ void recorder_note_exit(int status)
 {
 	struct process *p = process_now();
 
-	if (p && p->pid == os_pid())
-		atomic_store(&p->segment->exit_status, SHM_EXITS | ((uint32_t)status & 0xff));
+	if (!p || p->pid != os_pid())
+		return;
+	process_note_ended_threads(p);
+	atomic_store(&p->segment->exit_status, SHM_EXITS | ((uint32_t)status & 0xff));
 }
 
 bool recorder_freeres_wanted(bool *libc, bool *cxx, const struct unwind_regs *regs)
