@@ -44,7 +44,7 @@ static const struct argp_option options[] = {
 	  "count the calls of mmap, munmap, mremap, brk and madvise, which takes one more run of each",
 	  GROUP_PLAY },
 	{ "end-threads", KEY_END_THREADS, NULL, 0,
-	  "threads end with their last call (when their stack is used for another one)", GROUP_PLAY },
+	  "threads end with their last call (where the trace says so)", GROUP_PLAY },
 	{ "limit", KEY_LIMIT, "BYTES", 0,
 	  "memory that a player may map, with k, m or g (three quarters of what is available)", GROUP_PLAY },
 	{ "touch", KEY_TOUCH, "BYTES", 0,

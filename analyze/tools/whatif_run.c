@@ -341,7 +341,7 @@ static bool find_names(struct whatif_job *job)
 	const struct tool *tool = job->tool;
 	job->symbolizer = symbolize_create(job->trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
 	job->calls = job->symbolizer ? call_sites_create(job->symbolizer) : NULL;
-	if (job->calls && (outline_threads(&job->outline) < 2 ||
+	if (job->calls && (outline_threads(&job->outline) < 2 || job->outline.ends_recorded ||
 			   thread_vectors_find(&job->vectors, job->trace->reader, job->calls)))
 		return true;
 	tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));

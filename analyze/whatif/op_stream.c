@@ -167,6 +167,25 @@ static int put_thread(struct op_stream *s, uint32_t thread)
 	return error ? error : put_simple(s, PLAY_THREAD, thread, 0);
 }
 
+/* Threads that have ended before a record, as the trace says. A thread that makes a call later hasn't. */
+static int put_ends(struct op_stream *s, const struct mst_reader *reader, uint64_t record)
+{
+	const struct outline *o = s->outline;
+	uint32_t n;
+	const struct mst_thread_end *ends = mst_reader_thread_ends(reader, &n);
+	int error = 0;
+	for (; s->n_ended < n && ends[s->n_ended].record <= record && !error; s->n_ended++) {
+		const struct mst_thread_end *end = &ends[s->n_ended];
+		const struct outline_thread *t = end->thread < o->n_threads ? &o->threads[end->thread] : NULL;
+		if (!t || !t->called || t->last >= end->record || end->thread == o->main)
+			continue;
+		error = put_thread(s, o->main);
+		if (!error)
+			error = put_simple(s, PLAY_THREAD_END, end->thread, 0);
+	}
+	return error;
+}
+
 static int put_clock(struct op_stream *s, uint64_t ns)
 {
 	if (ns == s->now.ns)
@@ -213,10 +232,14 @@ static int put_last(struct op_stream *s)
 	return error ? error : put_simple(s, PLAY_THREAD_END, ended, 0);
 }
 
-static int put_all_of(struct op_stream *s, const struct mst_kind *kinds, const struct mst_event *e,
-		      uint64_t record, uint64_t ns)
+static int put_all_of(struct op_stream *s, const struct mst_reader *reader, const struct mst_event *e,
+		      uint64_t record)
 {
-	int error = put_clock(s, ns);
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	int error = put_ends(s, reader, record);
+	if (!error)
+		error = put_clock(s, e->time << mst_reader_time_shift(reader));
 	if (!error && e->type != MST_EVENT_CALL)
 		error = put_thread(s, e->thread);
 	if (!error)
@@ -235,14 +258,16 @@ static int stop(struct op_stream *s)
 }
 
 /* Behind the last call. */
-static int end(struct op_stream *s)
+static int end(struct op_stream *s, const struct mst_reader *reader)
 {
 	if (s->stopped)
 		return 0;
-	if (s->stops)
+	int error = put_ends(s, reader, s->outline->records);
+	if (s->stops && !error)
 		return stop(s);
 	s->stopped = true;
-	const int error = put_sample(s, s->outline->records);
+	if (!error)
+		error = put_sample(s, s->outline->records);
 	return error ? error : put_simple(s, PLAY_END, 0, 0);
 }
 
@@ -252,18 +277,16 @@ static int stream_chunk(struct observer *observer, const struct mst_reader *read
 	struct op_stream *const s = (struct op_stream *)observer;
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event e;
-	uint32_t n;
-	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	const unsigned shift = mst_reader_time_shift(reader);
 	if (!block_numbers_begin(&s->numbers, chunk))
 		return MST_ERR_NOMEM;
 	while (!s->stopped && mst_cursor_next(&cursor, &e)) {
 		const uint64_t record = chunk->first_record + cursor.record - 1;
 		if (record >= s->outline->records)
-			return end(s);
+			return end(s, reader);
 		if (s->stops && (record >= s->before || e.time << shift > s->until_ns))
 			return stop(s);
-		const int error = put_all_of(s, kinds, &e, record, e.time << shift);
+		const int error = put_all_of(s, reader, &e, record);
 		if (error)
 			return error;
 	}
@@ -277,8 +300,7 @@ static bool is_stopped(const struct observer *observer)
 
 static int stream_end(struct observer *observer, const struct mst_reader *reader)
 {
-	(void)reader;
-	return end((struct op_stream *)observer);
+	return end((struct op_stream *)observer, reader);
 }
 
 static const struct observer_impl impl = {

@@ -42,10 +42,11 @@ struct op_stream {
 	uint32_t stop_every; /* a PLAY_STOP behind each so many samples; 0: none */
 	uint32_t thread;     /* whose calls the players make */
 	struct thread_ends ends;
+	uint32_t n_ended; /* of the ends that the trace has */
 	uint32_t *owners; /* [slots] kind of each live block; NULL: they aren't wanted */
 };
 
-/* All must outlive it. With `owners`, the stream knows the kind of each slot's block. False: no memory. */
+/* All must outlive it; without vectors threads end only where the trace says so. With `owners`, the stream knows the kind of each slot's block. False: no memory. */
 bool op_stream_init(struct op_stream *stream, const struct outline *outline,
 		    const struct thread_vectors *vectors, struct op_sink *sink, bool owners);
 void op_stream_finish(struct op_stream *stream);

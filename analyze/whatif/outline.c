@@ -92,7 +92,15 @@ static int outline_chunk(struct observer *observer, const struct mst_reader *rea
 	return 0;
 }
 
-static const struct observer_impl impl = { .chunk = outline_chunk };
+static int outline_end(struct observer *observer, const struct mst_reader *reader)
+{
+	uint32_t n;
+	mst_reader_thread_ends(reader, &n);
+	((struct outline *)observer)->ends_recorded = n > 0;
+	return 0;
+}
+
+static const struct observer_impl impl = { .chunk = outline_chunk, .end = outline_end };
 
 void outline_init(struct outline *outline)
 {

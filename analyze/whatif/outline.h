@@ -26,6 +26,7 @@ struct outline {
 	uint32_t main;         /* number of the main thread; MST_NONE: there is none */
 	struct outline_thread *threads;
 	uint32_t n_threads, room_threads; /* with calls or without */
+	bool ends_recorded;               /* the trace says when threads ended */
 };
 
 void outline_init(struct outline *outline);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the threads of a trace end, which it doesn't say. A thread that goes on keeps its arena and its cache, so an end must
+ * When the threads of a trace end, if it doesn't say. A thread that goes on keeps its arena and its cache, so an end must
  * not come too early. But glibc allocates a vector for each thread that it makes (dtv), frees it with the thread's stack,
  * and uses both again for a later thread. So there are never more threads than vectors: where a new thread makes its first
  * call and there are, one that has made its last call has ended. Without the names of these calls no thread ends.

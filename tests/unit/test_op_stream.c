@@ -15,7 +15,7 @@
 #include "op_stream.h"
 #include "replay.h"
 
-enum { BLOCKS = 900, STEPS = 40000, THREADS = 5, NONE = 255 };
+enum { BLOCKS = 900, STEPS = 40000, MIDDLE = STEPS / 2, THREADS = 5, NONE = 255 };
 
 static uint64_t state = 1;
 
@@ -110,6 +110,15 @@ static void take_step(struct mst_writer *w, uint32_t i, uint32_t thread)
 	}
 }
 
+/* The last thread ends in the middle of the trace, the one before it at the end; a third one makes calls after its end. */
+static uint32_t next_thread(struct mst_writer *w, uint32_t i, uint32_t thread)
+{
+	if (i == MIDDLE || i == 1)
+		assert_int_equal(mst_writer_thread_end(w, 0, i == 1 ? 1 : THREADS - 1), 0);
+	const uint32_t n = i < MIDDLE ? THREADS : THREADS - 1;
+	return thread < n && chance(10) ? thread : chance(n);
+}
+
 static int write_trace(void)
 {
 	const struct mst_file_info info = {
@@ -129,9 +138,10 @@ static int write_trace(void)
 		assert_int_equal(mst_writer_thread(w, &t, &id), 0);
 	}
 	for (uint32_t i = 0; i < STEPS; i++) {
-		thread = chance(10) ? thread : chance(THREADS);
+		thread = next_thread(w, i, thread);
 		take_step(w, i, thread);
 	}
+	assert_int_equal(mst_writer_thread_end(w, UINT64_C(1) << 50, THREADS - 2), 0);
 	assert_int_equal(mst_writer_finish(w, &end), 0);
 	mst_writer_destroy(w);
 	return fd;
@@ -152,15 +162,31 @@ struct check {
 	struct op_sink sink;
 	uint32_t slots[BLOCKS]; /* of the block of each slot, + 1; 0: the slot is empty */
 	uint32_t next;          /* of steps[] */
-	uint32_t thread, samples;
+	uint32_t thread, samples, thread_ends;
 	uint64_t ns, played_bytes;
 	bool ended;
 };
 
-static void check_call(struct check *c, const struct player_op *op)
+static void pass_nothing(struct check *c)
 {
 	while (c->next < STEPS && steps[c->next].code == NONE)
 		c->next++;
+}
+
+static void check_end_of_thread(struct check *c, const struct player_op *op)
+{
+	const uint32_t n = c->thread_ends++;
+	assert_int_equal(c->thread, PLAYER_MAIN);
+	assert_int_equal(op->slot, THREADS - 1 - n);
+	pass_nothing(c);
+	assert_in_range(c->next, n ? STEPS : MIDDLE, STEPS);
+	for (uint32_t i = n ? STEPS : MIDDLE; i < c->next; i++)
+		assert_int_equal(steps[i].code, NONE);
+}
+
+static void check_call(struct check *c, const struct player_op *op)
+{
+	pass_nothing(c);
 	assert_true(c->next < STEPS);
 	const struct step *s = &steps[c->next++];
 	assert_int_equal(op->code, s->code);
@@ -201,7 +227,7 @@ static int check_op(struct op_sink *sink, const struct player_op *op)
 		c->ended = true;
 		break;
 	case PLAY_THREAD_END:
-		fail();
+		check_end_of_thread(c, op);
 		break;
 	default:
 		check_call(c, op);
@@ -217,6 +243,7 @@ static void look(struct outline *o, int fd)
 	assert_int_equal(o->peak_bytes, most_bytes);
 	assert_int_equal(o->end_bytes, bytes);
 	assert_int_equal(o->main, 0);
+	assert_true(o->ends_recorded);
 	assert_int_equal(outline_threads(o), THREADS);
 }
 
@@ -230,9 +257,9 @@ static void test_calls(void **unused)
 	look(&outline, fd);
 	assert_true(op_stream_init(&stream, &outline, &vectors, &check.sink, true));
 	read_trace(fd, &stream.observer);
-	while (check.next < STEPS && steps[check.next].code == NONE)
-		check.next++;
+	pass_nothing(&check);
 	assert_int_equal(check.next, STEPS);
+	assert_int_equal(check.thread_ends, 2);
 	assert_true(check.ended && check.samples > OP_SAMPLES / 2 && check.samples <= OP_SAMPLES + 2);
 	assert_int_equal(stream.n_moments, check.samples);
 	assert_int_equal(stream.moments[stream.peak].bytes, most_bytes);
