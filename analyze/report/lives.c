@@ -367,6 +367,16 @@ static bool see_call(struct lives *l, struct place *at)
 	return true;
 }
 
+/* The records from here on are another thread's, or of another time. */
+static void note_thread(struct lives *l, const struct place *at)
+{
+	struct lives_thread *thread = &l->threads[at->thread];
+	if (!thread->begun && !at->chunk->initial) {
+		thread->begun = true;
+		thread->began_ns = at->now_ns;
+	}
+}
+
 static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		     const struct mst_chunk *chunk)
 {
@@ -379,21 +389,37 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	if (!reserve(l, reader) || !find_subjects(l, reader, chunk) || !block_numbers_begin(&l->live, chunk))
 		return MST_ERR_NOMEM;
 	for (; at.record < chunk->n_records; at.record++) {
-		if (at.record >= at.next)
+		const bool changes = at.record >= at.next;
+		if (changes)
 			arrive(&at);
 		if (at.now_ns >= l->end_before_ns)
 			break;
+		if (changes)
+			note_thread(l, &at);
 		if (!see_call(l, &at))
 			return MST_ERR_NOMEM;
 	}
 	return 0;
 }
 
+static void note_ends(struct lives *l, const struct mst_reader *reader)
+{
+	uint32_t n;
+	const struct mst_thread_end *ends = mst_reader_thread_ends(reader, &n);
+	for (uint32_t i = 0; i < l->n_threads; i++)
+		l->threads[i].ended_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t ns = ends[i].time << mst_reader_time_shift(reader);
+		if (ends[i].thread < l->n_threads && ns < l->end_before_ns)
+			l->threads[ends[i].thread].ended_ns = ns;
+	}
+}
+
 /* Enters the blocks live at the end into their lives. */
 static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct lives *l = (struct lives *)observer;
-	(void)reader;
+	note_ends(l, reader);
 	for (uint32_t i = 0; i < l->live.n; i++) {
 		const struct birth *birth = &l->births[i];
 		if (birth->life == NO_LIFE)

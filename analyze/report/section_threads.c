@@ -20,6 +20,13 @@ static const struct answer_column thread_columns[] = {
 	{ "end_blocks", "", ANSWER_COUNT, ANSWER_DATA },
 };
 
+static const struct answer_column life_columns[] = {
+	{ "tid", "thread", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "name", "name", ANSWER_TEXT, ANSWER_EVERYWHERE },
+	{ "began_ns", "from", ANSWER_NS, ANSWER_EVERYWHERE },
+	{ "ended_ns", "until", ANSWER_NS, ANSWER_EVERYWHERE },
+};
+
 static const struct answer_column pair_columns[] = {
 	{ "allocated_by", "allocated by", ANSWER_TEXT, ANSWER_EVERYWHERE },
 	{ "allocated_by_name", "name", ANSWER_TEXT, ANSWER_EVERYWHERE },
@@ -64,6 +71,27 @@ static void write_blocks(struct report *r, const struct lives_thread *t)
 	}
 }
 
+/* When the threads of the first table lived, if any has ended. */
+static void write_lives(struct report *r, const struct lives_thread *threads, const struct ranked *order,
+			uint32_t n)
+{
+	uint32_t ended = 0;
+	for (uint32_t i = 0; i < n; i++)
+		ended += threads[order[i].number].ended_ns != UINT64_MAX;
+	if (ended)
+		answer_table(r->answer, "lived", "Lived", life_columns,
+			     sizeof(life_columns) / sizeof(*life_columns));
+	for (uint32_t i = 0; i < n && ended; i++) {
+		const struct lives_thread *t = &threads[order[i].number];
+		write_thread(r, (uint32_t)order[i].number);
+		answer_number(r->answer, t->began_ns);
+		if (t->ended_ns != UINT64_MAX)
+			answer_number(r->answer, t->ended_ns);
+		else
+			answer_nothing(r->answer);
+	}
+}
+
 static void write_threads_table(struct report *r)
 {
 	uint32_t n, active = 0;
@@ -91,6 +119,7 @@ static void write_threads_table(struct report *r)
 		write_blocks(r, t);
 	}
 	answer_left_out(r->answer, active > top ? active - top : 0);
+	write_lives(r, threads, order, active < top ? active : (uint32_t)top);
 	free(order);
 }
 
