@@ -79,6 +79,7 @@ static int define_node(struct tracee *t, struct consumer *consumer, const struct
 
 	const uint32_t above = e->parent != SHM_CUT ? e->parent : 0;
 
+	t->contexts++;
 	/* A parent's number is lower than its node's, so parent chains are finite. */
 	if (above >= e->node || e->node >= SHM_NODES)
 		return MST_ERR_ARGUMENT;
@@ -686,13 +687,13 @@ static uint64_t since_start(const struct tracee *t, const struct clock *clock, u
 	const uint64_t ns = clock_ns(clock, stamp);
 
 	assert(consumer->ring);
-	t->at_stamp = stamp;
 	return ns > t->start_ns ? ns - t->start_ns : 0;
 }
 
 void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
 		     const struct clock *clock)
 {
+	t->at_stamp = stamp;
 	t->at_thread = consumer->thread;
 	mst_writer_at(t->writer, since_start(t, clock, stamp), consumer->thread);
 }
@@ -812,12 +813,12 @@ int64_t tracee_take(struct tracee *t, const struct clock *clock, uint64_t until)
 			}
 		} while (e && taken < most);
 	}
-	tracee_settle_rings(t);
 		if (consumer->gone && (err = tracee_end_thread(t, consumer)))
 			first_err = first_err ? first_err : err;
-	if (check_wanted())
+	tracee_settle_rings(t);
 	if (until != UINT64_MAX)
 		t->threads.looked_ns = since_start(t, clock, until);
+	if (check_wanted())
 		verify(t);
 	return first_err ? first_err : taken;
 }

@@ -15,7 +15,17 @@
 
 #define PROGRAMS_NAMED 4u
 
-static void print_program(const struct finished_file *file, const struct capture_options *capture)
+static void print_stacks(const struct recording_stacks *s)
+{
+	char defined[THOUSANDS_SIZE], distinct[THOUSANDS_SIZE], walks[THOUSANDS_SIZE], resets[THOUSANDS_SIZE];
+
+	fprintf(stderr, "msrec: stacks: contexts %s, distinct %s, walks %s, resets %s\n",
+		thousands(defined, s->defined), thousands(distinct, s->distinct), thousands(walks, s->walks),
+		thousands(resets, s->resets));
+}
+
+static void print_program(const struct finished_file *file, const struct capture_options *capture,
+			  int verbosity)
 {
 	const struct recording_figures *f = &file->figures;
 	char *program = printable_copy(file->program, strlen(file->program)), *word = shell_word(file->path);
@@ -34,6 +44,8 @@ static void print_program(const struct finished_file *file, const struct capture
 			capture->exact && capture->pages ? "msreplay --pages-as-heap=yes" : "msreport", word);
 	fputc('\n', stderr);
 	messages_print_file(file->path, file->events, file->lost, file->bytes);
+	if (verbosity > 1)
+		print_stacks(&f->stacks);
 	if (strcmp(file->path, REPORT_STREAM) != 0 && !(capture->exact && capture->pages))
 		first_lines_print(file->path);
 	free(program);
@@ -182,7 +194,7 @@ void last_lines_print(const struct last_lines *lines)
 	main = find_main(&files);
 	print_others(&files, main, lines->verbosity);
 	if (main)
-		print_program(main, lines->capture);
+		print_program(main, lines->capture, lines->verbosity);
 	print_wrapper(&files, main, lines);
 	finished_files_finish(&files);
 }

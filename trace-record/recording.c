@@ -344,7 +344,10 @@ static void add_figures(struct recording_figures *figures, const struct mst_writ
 {
 	const struct mst_sums *sums = mst_writer_sums(writer);
 	const uint64_t peak = (uint64_t)sums->max_bytes;
+	uint32_t n_stacks;
 
+	mst_writer_stacks(writer, &n_stacks);
+	figures->stacks.distinct += n_stacks - 1;
 	figures->calls += mst_writer_calls(writer);
 	figures->peak = peak > figures->peak ? peak : figures->peak;
 	figures->live = sums->net_bytes > 0 ? (uint64_t)sums->net_bytes : 0;
@@ -464,8 +467,10 @@ static void finish_file(struct session *s, struct recording *r, const char *path
 	};
 	enum worker_side side = WORKER_NONE;
 
-	if (r->tracee)
+	if (r->tracee) {
 		note_gaps(r, &notices);
+		tracee_count_stacks(r->tracee, &r->figures.stacks);
+	}
 	assert(path);
 	s->writing = r;
 	if (writer && symbolizer_has_work(&task) && (next || s->others_live(s->owner, r))) {

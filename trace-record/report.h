@@ -9,11 +9,19 @@
 
 #include "notices.h"
 
+/* What it cost to know the stacks of a process's calls. */
+struct recording_stacks {
+	uint64_t defined;       /* contexts that its threads have sent */
+	uint64_t distinct;      /* in the files */
+	uint64_t walks, resets; /* of struct stack_counts */
+};
+
 /* What the process did, as far as it is recorded; of all files of a rotation. Bytes are those asked for. */
 struct recording_figures {
 	uint64_t calls;      /* of the malloc family */
 	uint64_t peak, live; /* bytes; live at the end */
 	uint64_t ran_ns;
+	struct recording_stacks stacks;
 };
 
 #define REPORT_STREAM "standard output" /* the path of the trace that goes there */

@@ -547,6 +547,20 @@ bool tracee_is_empty(struct tracee *t)
 }
 
 int tracee_emit_unloaded(struct tracee *t)
+void tracee_count_stacks(const struct tracee *t, struct recording_stacks *stacks)
+{
+	const uint32_t n = atomic_load(&t->segment->rings_used);
+
+	stacks->defined = t->contexts;
+	stacks->walks = stacks->resets = 0;
+	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++) {
+		const struct stack_counts *counts = &t->segment->rings[i].stacks;
+
+		stacks->walks += atomic_load_explicit(&counts->walks, memory_order_relaxed);
+		stacks->resets += atomic_load_explicit(&counts->resets, memory_order_relaxed);
+	}
+}
+
 {
 	return frames_emit_unloaded(&t->frames, t->writer);
 }

@@ -17,6 +17,7 @@
 #include "generated.h"
 #include "mst_writer.h"
 #include "options.h"
+#include "report.h"
 #include "shm.h"
 
 struct tracee;
@@ -104,6 +105,9 @@ int tracee_look_at_names(struct tracee *tracee);
 
 /* Whether every thread that ever wrote is gone: the process is dead, or another program. */
 bool tracee_is_empty(struct tracee *tracee);
+
+/* What its threads' stacks have cost so far: sets all but `distinct`. */
+void tracee_count_stacks(const struct tracee *tracee, struct recording_stacks *stacks);
 
 /* ---- code that the program makes ---- */
 

@@ -89,6 +89,7 @@ struct tracee {
 	struct fork_states forks;
 	struct tracee_counts counts;
 
+	uint64_t contexts; /* that threads have defined */
 	/* What the writer knows. */
 	struct frames frames;
 	struct generated generated;
@@ -144,13 +145,13 @@ void tracee_settle_rings(struct tracee *tracee);
 int tracee_find_thread(struct tracee *tracee, struct mst_writer *writer, uint32_t ring_id, uint32_t *thread);
 
 /* The thread of a consumer is called so from now on. 0 or a negative enum mst_error. */
-int tracee_name_thread(struct tracee *tracee, struct consumer *consumer, const char name[SHM_NAME_BYTES]);
 /*
  * Behind an event of a consumer, or a look: the thread has ended if it is gone and all its events have been taken. 0 or a
  * negative enum mst_error.
  */
 int tracee_end_thread(struct tracee *tracee, struct consumer *consumer);
 
+int tracee_name_thread(struct tracee *tracee, struct consumer *consumer, const char name[SHM_NAME_BYTES]);
 
 /* The thread of a consumer has given a thread, by its pthread_t, another name. The same result. */
 int tracee_rename(struct tracee *tracee, struct consumer *by, uint64_t pointer, uint64_t stamp,

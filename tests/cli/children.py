@@ -261,7 +261,7 @@ class Tests:
         lines = self.said("--trace-children=yes", "-o", "u.%e.zst", "sh", "-c", "env; :")
         assert len(lines) == 3 and lines[0].startswith("u.env.zst: "), lines
         lines = self.said("-v", "--trace-children=yes", "-o", "v.%e.zst", "sh", "-c", "env true; :")
-        assert len(lines) == 5 and lines[0].startswith("v.env.zst: ") and lines[1].startswith("v.true.zst: "), lines
+        assert len(lines) == 6 and lines[0].startswith("v.env.zst: ") and lines[1].startswith("v.true.zst: "), lines
 
     def test_line_about_a_wrapper_comes_last(self):
         with open(self.path("script"), "w", encoding="ascii") as f:

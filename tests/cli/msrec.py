@@ -14,10 +14,32 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import plain_environment, run_in_folders    # noqa: E402
+from harness import compiler, plain_environment, run_in_folders    # noqa: E402
 
 ROOT = os.geteuid() == 0
 TIMEOUT = 30
+
+PATHS = 14
+PATHS_PROGRAM = r"""
+#include <stdlib.h>
+static void go(unsigned path, int left);
+__attribute__((noinline)) static void zero(unsigned path, int left) { go(path, left); __asm__ volatile("# 0"); }
+__attribute__((noinline)) static void one(unsigned path, int left) { go(path, left); __asm__ volatile("# 1"); }
+static void go(unsigned path, int left)
+{
+	void *volatile block;
+	if (left)
+		return path & 1 ? one(path >> 1, left - 1) : zero(path >> 1, left - 1);
+	block = malloc(1);
+	free(block);
+}
+int main(void)
+{
+	for (unsigned i = 0; i < 2u << DEPTH; i++)
+		go(i, DEPTH);
+	return 0;
+}
+"""
 
 
 class Result:
@@ -335,6 +357,24 @@ class Tests:
                             r"next: msreport t\nmsrec: t: \d+ events, 0 lost, [\d.]+ bytes/event\n", r.err), r.err
         assert self.run("-q", "-f", "-o", "t", "true").err == ""
         assert self.run("-v", "-f", "-o", "t", "true").status == 0
+
+    def stacks(self, *command):
+        """What -v says of stacks: contexts, distinct ones, walks, resets."""
+        err = self.run("-v", "-f", "-o", "t", *command).err
+        said = re.search(r"^msrec: stacks: contexts ([\d,]+), distinct ([\d,]+), walks ([\d,]+), resets ([\d,]+)$",
+                         err, re.M)
+        assert said, err
+        return [int(number.replace(",", "")) for number in said.groups()]
+
+    def test_what_stacks_cost(self):
+        """All paths of 14 calls of two functions, twice: more nodes than there is room for, but each context once."""
+        subprocess.run([*compiler(), "-x", "c", f"-DDEPTH={PATHS}", "-O1", "-o", self.path("paths"),
+                        self.write("paths.c", PATHS_PROGRAM)], check=True)
+        few, paths = self.stacks("true"), self.stacks("./paths")
+        assert few[0] == few[1] and few[2] >= 1 and few[3] == 0, few
+        assert 2 << PATHS < paths[1] <= paths[0] < 6 << PATHS and paths[0] - paths[1] < 100, paths
+        assert paths[2] >= 1 << PATHS and 2 <= paths[3] < 100, paths
+        assert "stacks" not in self.run("-f", "-o", "t", "true").err
 
     def test_nothing_on_stdout(self):
         assert self.run("-v", "-o", "t", "true").out == ""

@@ -123,6 +123,7 @@ static struct thread *thread_memory(struct process *p, uint32_t ring_id)
 	}
 	RECORDER_ASSERT(t->ring_id == ring_id && t->out.ring == &p->segment->rings[ring_id]);
 	t->stack = unwind_stack_init((char *)t + THREAD_BYTES, capacity, p->options.depth);
+	t->stack->counts = &t->out.ring->stacks;
 	return t;
 }
 

@@ -62,7 +62,8 @@ struct place {
  */
 struct unwind_memory {
 	struct unwind_stack stack;
-	uint64_t state; /* modules_state of the nodes; 0: void */
+	struct stack_counts counts; /* unless the owner has another place for them */
+	uint64_t state;             /* modules_state of the nodes; 0: void */
 	uint32_t capacity, wanted, walked_most;
 	uint32_t last; /* the node last captured */
 	uint32_t path_depth;
@@ -244,8 +245,10 @@ static void clear_index(struct unwind_memory *m)
 static void forget_nodes(struct unwind_memory *m)
 {
 	/* Pages that were never written to stay untouched. */
-	if (m->stack.n_nodes > UNWIND_ROOT + 1)
+	if (m->stack.n_nodes > UNWIND_ROOT + 1) {
 		clear_index(m);
+		stack_count(&m->stack.counts->resets);
+	}
 	m->stack.n_nodes = UNWIND_ROOT + 1;
 	m->last = UNWIND_ROOT;
 	m->path_depth = 0;
@@ -610,6 +613,7 @@ static __attribute__((noinline)) uint32_t capture(struct unwind_memory *m, const
 	struct walk w;
 	int known;
 
+	stack_count(&m->stack.counts->walks);
 	if (m->state != state || !caching) {
 		forget_all(m);
 		m->state = caching ? state : 0;
@@ -744,6 +748,7 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->stack.n_nodes = n_nodes;
 	m->stack.n_contexts = n_contexts;
 	m->stack.memory = m;
+	m->stack.counts = &m->counts;
 	m->capacity = capacity;
 	m->wanted = wanted;
 	m->walked_most = walked_most(capacity, wanted);

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "registers.h"
+#include "stack_counts.h"
 
 #define UNWIND_ROOT 0u       /* the node, and the context, outside the outermost frame */
 #define UNWIND_CUT 0xffffffu /* as a context's parent: the frames outside were not looked at */
@@ -69,12 +70,13 @@ static inline uintptr_t unwind_node_pc(const struct unwind_node *node)
 	return unwind_frame_pc(node->pc);
 }
 
-/* One thread's. Files other than unwind.c only read, and set `emitted`. */
+/* One thread's. Files other than unwind.c only read, and set `emitted` and `counts`. */
 struct unwind_stack {
 	struct unwind_node *nodes;       /* by number; [UNWIND_ROOT] is none */
 	struct unwind_context *contexts; /* by number; [UNWIND_ROOT] is none */
 	uint32_t n_nodes, n_contexts;
 	uint32_t emitted; /* contexts below this were; UNWIND_ROOT + 1 when all numbers have begun anew */
+	struct stack_counts *counts;
 	struct unwind_memory *memory;
 };
 

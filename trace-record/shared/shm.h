@@ -32,6 +32,7 @@
 #include "module_table.h"
 #include "mst_op.h"
 #include "script_table.h"
+#include "stack_counts.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
 #define SHM_VERSION 20u
@@ -90,7 +91,10 @@ struct shm_ring {
 	uint64_t pointer; /* the thread's pthread_t, which later threads may have again */
 	uint64_t began;   /* stamp */
 	uint32_t within;  /* ring id + 1 of the thread's first ring, if this is a nested one; 0: it is not */
-	pthread_mutex_t owner; /* robust; locked by the thread for its life */
+	_Atomic uint32_t
+		ended; /* `use` whose thread had ended before the process began to end, or to execute; 0: none */
+	struct stack_counts stacks; /* of all threads with this ring */
+	pthread_mutex_t owner;      /* robust; locked by the thread for its life */
 };
 
 /* ---- phases ---- */
