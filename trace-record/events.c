@@ -315,10 +315,11 @@ static bool is_ignored(const struct tracee *t, struct block block)
 }
 
 /* At addresses of blocks that were freed, others may have come. */
-void tracee_note_phase(struct tracee *t, uint8_t op)
+void tracee_note_phase(struct tracee *t, uint8_t op, uint64_t size)
 {
 	t->off = op == MST_OP_OFF;
 	t->was_off |= t->off;
+	t->switched_off |= t->off && size != MST_OFF_LATE;
 	memset(t->freed, 0, FREED_BLOCKS * sizeof(*t->freed));
 }
 
@@ -548,7 +549,7 @@ static int write_marker(struct tracee *t, struct consumer *consumer, const struc
 		err = mst_writer_marker(t->writer, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, size);
 	t->exited |= e->op == MST_OP_EXIT;
 	if (e->op == MST_OP_OFF || e->op == MST_OP_ON)
-		tracee_note_phase(t, e->op);
+		tracee_note_phase(t, e->op, e->size);
 	if (e->op == MST_OP_STACK)
 		consumer->stack_depth = e->size;
 	if (e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MUNMAP)
@@ -686,13 +687,13 @@ static uint64_t since_start(const struct tracee *t, const struct clock *clock, u
 {
 	const uint64_t ns = clock_ns(clock, stamp);
 
-	assert(consumer->ring);
 	return ns > t->start_ns ? ns - t->start_ns : 0;
 }
 
 void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
 		     const struct clock *clock)
 {
+	assert(consumer->ring);
 	t->at_stamp = stamp;
 	t->at_thread = consumer->thread;
 	mst_writer_at(t->writer, since_start(t, clock, stamp), consumer->thread);
@@ -812,12 +813,12 @@ int64_t tracee_take(struct tracee *t, const struct clock *clock, uint64_t until)
 				t->counts.lost++;
 			}
 		} while (e && taken < most);
-	}
 		if (consumer->gone && (err = tracee_end_thread(t, consumer)))
 			first_err = first_err ? first_err : err;
-	tracee_settle_rings(t);
+	}
 	if (until != UINT64_MAX)
 		t->threads.looked_ns = since_start(t, clock, until);
+	tracee_settle_rings(t);
 	if (check_wanted())
 		verify(t);
 	return first_err ? first_err : taken;

@@ -134,7 +134,7 @@ static int write_markers(struct rollover *r, uint64_t time, uint32_t no_thread)
 	if (!err && t->exited)
 		err = mst_writer_marker(r->next, MST_OP_EXIT, 0, 0);
 	if (!err && t->was_off)
-		err = mst_writer_marker(r->next, MST_OP_OFF, 0, 0);
+		err = mst_writer_marker(r->next, MST_OP_OFF, 0, t->switched_off ? 0 : MST_OFF_LATE);
 	if (!err && t->was_off && !t->off)
 		err = mst_writer_marker(r->next, MST_OP_ON, 0, 0);
 	if (!err && t->pages)

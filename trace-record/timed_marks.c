@@ -39,7 +39,7 @@ void asked_marks_finish(struct asked_marks *marks)
 bool tracee_ask(struct tracee *t, const struct asked *asked)
 {
 	struct asked_marks *const all = &t->asked;
-	struct asked copy = { asked->stamp, asked->op, NULL };
+	struct asked copy = { asked->stamp, asked->op, asked->size, NULL };
 
 	assert(!all->n || all->items[all->n - 1].stamp <= asked->stamp);
 	if (all->n >= ASKED_MOST ||
@@ -66,7 +66,7 @@ bool tracee_switch(struct tracee *t, struct shm_family *family, bool on, uint64_
 
 void tracee_begin_late(struct tracee *t, uint64_t stamp)
 {
-	tracee_ask(t, &(struct asked){ .stamp = stamp, .op = MST_OP_OFF });
+	tracee_ask(t, &(struct asked){ .stamp = stamp, .op = MST_OP_OFF, .size = MST_OFF_LATE });
 	tracee_ask(t, &(struct asked){ .stamp = stamp, .op = MST_OP_ON });
 }
 
@@ -118,7 +118,7 @@ static int set_timed(struct tracee *t, const struct timed_mark *mark)
 }
 
 /* A marker of the process's first thread, or of none. */
-static int set_phase(struct tracee *t, uint8_t op, uint64_t ns)
+static int set_phase(struct tracee *t, uint8_t op, uint64_t size, uint64_t ns)
 {
 	const struct consumer *first = t->consumers;
 	uint32_t thread;
@@ -132,8 +132,8 @@ static int set_phase(struct tracee *t, uint8_t op, uint64_t ns)
 		return err;
 	mst_writer_at(t->writer, ns, thread);
 	t->at_thread = MST_NONE;
-	tracee_note_phase(t, op);
-	return mst_writer_marker(t->writer, op, 0, 0);
+	tracee_note_phase(t, op, size);
+	return mst_writer_marker(t->writer, op, 0, size);
 }
 
 static int set_asked(struct tracee *t, const struct clock *clock)
@@ -145,7 +145,7 @@ static int set_asked(struct tracee *t, const struct clock *clock)
 	int err;
 
 	memmove(all->items, all->items + 1, --all->n * sizeof(*all->items));
-	err = mark.op ? set_phase(t, mark.op, since_start)
+	err = mark.op ? set_phase(t, mark.op, mark.size, since_start)
 		      : mst_writer_mark(t->writer, since_start, MST_NONE, mark.name);
 	free((char *)mark.name);
 	return err;

@@ -18,6 +18,7 @@ struct timed_marks {
 struct asked {
 	uint64_t stamp;
 	uint8_t op;       /* MST_OP_OFF or MST_OP_ON: a marker; 0: a mark */
+	uint8_t size;     /* of the marker */
 	const char *name; /* of the mark */
 };
 

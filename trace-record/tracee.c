@@ -171,6 +171,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->exited = parent->exited;
 	t->off = parent->off;
 	t->was_off = parent->was_off;
+	t->switched_off = parent->switched_off;
 	t->instructions = parent->instructions;
 	if (parent->pages)
 		t->pages = page_state_copy(parent->pages);
@@ -376,7 +377,6 @@ int tracee_look_at_names(struct tracee *t)
 	return err;
 }
 
-/* ---- consumers ---- */
 /* ---- ends of threads ---- */
 
 /* Whether calls of the thread that its signal handlers made inside of others, in a ring of their own, are still to be taken. */
@@ -417,6 +417,7 @@ int tracee_end_thread(struct tracee *t, struct consumer *consumer)
 	return err == MST_ERR_LIMIT ? 0 : err;
 }
 
+/* ---- consumers ---- */
 
 /* Opens a consumer for a ring that has come into use, or begins anew for the ring's next thread. */
 static int open_consumer(struct tracee *t, uint32_t ring_id)
@@ -432,8 +433,8 @@ static int open_consumer(struct tracee *t, uint32_t ring_id)
 		return 0;
 	consumer->use = ring->use;
 	consumer->stack_depth = 0;
-	consumer_forget(consumer);
 	consumer->ended = false;
+	consumer_forget(consumer);
 	if (!t->segment->unowned) {
 		const int err = tracee_find_thread(t, t->writer, ring_id, &consumer->thread);
 
@@ -468,8 +469,8 @@ int tracee_look_at_rings(struct tracee *t)
 	/* The program may claim fewer rings than before: those with a consumer keep it. */
 	if (n > t->n_consumers)
 		t->n_consumers = n < SHM_RINGS ? n : SHM_RINGS;
-	for (uint32_t i = 0; i < t->n_consumers; i++) {
 	t->threads.any_alive = false;
+	for (uint32_t i = 0; i < t->n_consumers; i++) {
 		struct consumer *consumer = &t->consumers[i];
 
 		if ((err = open_consumer(t, i)))
@@ -477,14 +478,14 @@ int tracee_look_at_rings(struct tracee *t)
 		if (!consumer->ring)
 			continue;
 		consumer_look(consumer);
-		behind |= consumer->head - consumer->tail > consumer->size / BEHIND;
 		t->threads.any_alive |= consumer->use && !consumer->gone;
+		behind |= consumer->head - consumer->tail > consumer->size / BEHIND;
 	}
-	mst_writer_fast_level(t->writer, behind);
 	for (uint32_t i = 0; i < t->n_consumers && !err; i++) {
 		if (t->consumers[i].gone)
 			err = tracee_end_thread(t, &t->consumers[i]);
 	}
+	mst_writer_fast_level(t->writer, behind);
 	return err;
 }
 
@@ -546,7 +547,6 @@ bool tracee_is_empty(struct tracee *t)
 	return true;
 }
 
-int tracee_emit_unloaded(struct tracee *t)
 void tracee_count_stacks(const struct tracee *t, struct recording_stacks *stacks)
 {
 	const uint32_t n = atomic_load(&t->segment->rings_used);
@@ -561,6 +561,7 @@ void tracee_count_stacks(const struct tracee *t, struct recording_stacks *stacks
 	}
 }
 
+int tracee_emit_unloaded(struct tracee *t)
 {
 	return frames_emit_unloaded(&t->frames, t->writer);
 }

@@ -83,13 +83,14 @@ struct tracee {
 	uint64_t stranded;         /* blocks without an address, from before a fork */
 	uint64_t instructions;     /* executed by the process so far, where they are counted */
 	bool off, was_off;         /* blocks that come are not recorded now; or were not at some time */
+	bool switched_off;         /* the latter not only because recording began late */
 	bool exited;               /* the exit handlers are done */
 	struct timed_marks timed_marks;
 	struct asked_marks asked;
 	struct fork_states forks;
 	struct tracee_counts counts;
-
 	uint64_t contexts; /* that threads have defined */
+
 	/* What the writer knows. */
 	struct frames frames;
 	struct generated generated;
@@ -144,13 +145,13 @@ void tracee_settle_rings(struct tracee *tracee);
  */
 int tracee_find_thread(struct tracee *tracee, struct mst_writer *writer, uint32_t ring_id, uint32_t *thread);
 
-/* The thread of a consumer is called so from now on. 0 or a negative enum mst_error. */
 /*
  * Behind an event of a consumer, or a look: the thread has ended if it is gone and all its events have been taken. 0 or a
  * negative enum mst_error.
  */
 int tracee_end_thread(struct tracee *tracee, struct consumer *consumer);
 
+/* The thread of a consumer is called so from now on. 0 or a negative enum mst_error. */
 int tracee_name_thread(struct tracee *tracee, struct consumer *consumer, const char name[SHM_NAME_BYTES]);
 
 /* The thread of a consumer has given a thread, by its pthread_t, another name. The same result. */
@@ -160,8 +161,8 @@ int tracee_rename(struct tracee *tracee, struct consumer *by, uint64_t pointer, 
 /* Whether the block is from before the recording. */
 bool tracee_is_earlier(const struct tracee *tracee, struct block block);
 
-/* Follows a marker MST_OP_OFF or MST_OP_ON. */
-void tracee_note_phase(struct tracee *tracee, uint8_t op);
+/* Follows a marker MST_OP_OFF or MST_OP_ON of a size. */
+void tracee_note_phase(struct tracee *tracee, uint8_t op, uint64_t size);
 
 /* Follows a marker about a mapping. */
 void tracee_note_mapping(struct tracee *tracee, const struct consumer_event *e);

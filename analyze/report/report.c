@@ -51,7 +51,10 @@ unsigned report_limits(const struct report *r, char limits[REPORT_LIMITS][REPORT
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "A part of the run: it begins at %s, with what was live then.",
 			 figure_time(time, info->begin_ns));
-	if (recording_was_off(r->reader) && !recording_has_earlier_blocks(r->reader))
+	else if (recording_began_late(r->reader))
+		snprintf(limits[n++], REPORT_LIMIT_SIZE,
+			 "Recorded from within the run: what was live before is in no figure.");
+	if (recording_was_off(r->reader))
 		snprintf(limits[n++], REPORT_LIMIT_SIZE,
 			 "Recording was off for some time: what came then is in no figure.");
 	if (recording_has_only_pages(r->reader))

@@ -86,6 +86,7 @@ static bool note_marker(struct cut_state *cut_state, const struct mst_event *e, 
 	if (kind->op == MST_OP_OFF || kind->op == MST_OP_ON)
 		cut_state->off = kind->op == MST_OP_OFF;
 	cut_state->was_off |= cut_state->off;
+	cut_state->switched_off |= kind->op == MST_OP_OFF && kind->size != MST_OFF_LATE;
 	if (mst_op_is_page(kind->op) && cut_state->pages)
 		page_state_note(cut_state->pages, kind, e->address, initial);
 	note_mapping(cut_state, kind);
@@ -291,7 +292,8 @@ static int write_phase(const struct cut_state *cut_state, struct remapper *remap
 		return 0;
 	err = remapper_at_unknown(remapper, begin_ns);
 	if (!err)
-		err = mst_writer_marker(remapper->writer, MST_OP_OFF, 0, 0);
+		err = mst_writer_marker(remapper->writer, MST_OP_OFF, 0,
+					cut_state->switched_off ? 0 : MST_OFF_LATE);
 	if (!err && !cut_state->off)
 		err = mst_writer_marker(remapper->writer, MST_OP_ON, 0, 0);
 	return err;

@@ -29,6 +29,7 @@ struct cut_state {
 	uint64_t null_frees, instructions, lost;
 	bool exited;       /* the exit handlers are done */
 	bool off, was_off; /* blocks that come are not recorded now; or were not at some time */
+	bool switched_off; /* the latter not only because recording began late */
 };
 
 /* An empty state. The caller sets `pages` if pages are wanted, and `filter`. */

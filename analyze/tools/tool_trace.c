@@ -228,7 +228,9 @@ static void notice_phases(const struct tool *tool, const struct tool_trace *trac
 	if (recording_has_earlier_blocks(trace->reader))
 		tool_notice(tool, "%s: what was live before the recording has sizes, but no stacks",
 			    trace->name);
-	else if (recording_was_off(trace->reader))
+	else if (recording_began_late(trace->reader))
+		tool_notice(tool, "%s: what was live before the recording is in no figure", trace->name);
+	if (recording_was_off(trace->reader))
 		tool_notice(
 			tool,
 			"%s: recording was off for some time; blocks that came then are not in any figure",

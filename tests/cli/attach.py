@@ -157,6 +157,15 @@ class Tests:
         assert stats["lost"] == stats["unknown"] == stats["implied"] == 0, stats
         return stats
 
+    def check_head(self, census, off):
+        """What msreport says first: that the recording began late, and whether it was off later."""
+        done = subprocess.run([self.build / "analyze/msreport", "-q", self.path("t.zst")], capture_output=True,
+                              text=True, check=True, env=plain_environment())
+        said = " ".join(done.stdout.split())
+        late = "has sizes, but no stacks" if census else "is in no figure"
+        assert f"Recorded from within the run: what was live before {late}." in said, said[:500]
+        assert ("Recording was off for some time" in said) == off, said[:500]
+
     # ---- what is recorded ----
 
     def test_account(self):
@@ -172,6 +181,7 @@ class Tests:
                 program.do("run 100")
                 self.check_counts(account[:6])
                 assert self.bytes() == account[6], account
+            self.check_head(True, False)
             program.end()
 
     def test_account_of_a_sample(self):
@@ -332,6 +342,7 @@ int main(void)
                 self.leave(msrec)
                 stats = self.build.stat(self.path("t.zst"))
                 assert stats["lost"] == stats["unknown"] == stats["implied"] == 0, stats
+                self.check_head("--sample=4k" not in options, True)
                 if "--sample=4k" not in options:
                     assert stats["malloc"] == counts[0] + counts[4] and stats["calloc"] == counts[1], (stats, counts)
                     assert stats["realloc_moved"] + stats["realloc_in_place"] == counts[2], (stats, counts)

@@ -84,6 +84,9 @@ enum mst_op {
 #define MST_SPAN_BEGIN "span:"
 #define MST_SPAN_END "/span"
 
+/* The size of MST_OP_OFF that says: all before is unknown because recording began in a process that ran. */
+#define MST_OFF_LATE 1u
+
 /*
  * Whether blocks of the operation are custom: they lie in the program's own memory and take exactly their
  * size.
