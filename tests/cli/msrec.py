@@ -682,7 +682,8 @@ class Tests:
                   "prlimit64", "dlclose", "fork", "_Fork", "__register_atfork", "_exit", "_Exit",
                   "execve", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",
                   "posix_spawn", "posix_spawnp", "prctl", "pthread_setname_np", "msrec_malloclike", "msrec_freelike",
-                  "msrec_resizeinplace", "msrec_mark", "msrec_on", "msrec_off", "msrec_first"}
+                  "msrec_resizeinplace", "msrec_mark", "msrec_span_begin", "msrec_span_end", "msrec_on", "msrec_off",
+                  "msrec_first"}
         tables = {"__register_frame" + how for how in ("", "_table", "_info", "_info_bases", "_info_table",
                                                        "_info_table_bases")}
         tables |= {"__deregister_frame" + how for how in ("", "_info", "_info_bases")}
