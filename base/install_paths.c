@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "install_paths.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,9 @@ char *install_path_find(const char *const *places, size_t n, int mode)
 	self[length > 0 ? length : 0] = '\0';
 	slash = strrchr(self, '/');
 	for (size_t i = 0; slash && i < n; i++) {
-		if (asprintf(&path, "%.*s/%s", (int)(slash - self), self, places[i]) < 0)
+		const bool absolute = *places[i] == '/';
+
+		if (asprintf(&path, "%.*s%s", absolute ? 0 : (int)(slash + 1 - self), self, places[i]) < 0)
 			return NULL;
 		if (access(path, mode) == 0)
 			return path;

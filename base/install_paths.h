@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * The first of the `places`, paths relative to the program's own directory, that access(2) grants in `mode`; to be
- * freed. NULL: there is none, or no memory.
+ * The first of the `places`, absolute paths or such that begin in the program's own directory, that access(2) grants in
+ * `mode`; to be freed. NULL: there is none, or no memory.
  */
 char *install_path_find(const char *const *places, size_t n, int mode);
 

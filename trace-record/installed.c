@@ -11,26 +11,19 @@
 #include "install_paths.h"
 #include "messages.h"
 
+#define PART_PATH (sizeof(MSREC_TO_PARTS) + 64) /* of the names below */
+
 /* A file that comes with msrec: beside msrec in a build tree, else where it is installed. */
 static char *find_part(const char *folder, const char *name)
 {
-	const char *const places[] = { folder, "../" MSREC_LIBDIR "/msrec" };
-	char self[4096], *slash, *path;
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char built[PART_PATH], installed[PART_PATH], *path, *real;
 
-	self[n > 0 ? n : 0] = 0;
-	slash = strrchr(self, '/');
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
-		char *real;
-
-		if (asprintf(&path, "%.*s/%s/%s", (int)(slash - self), self, places[i], name) < 0)
-			return NULL;
-		real = realpath(path, NULL);
-		free(path);
-		if (real)
-			return real;
-	}
-	return NULL;
+	snprintf(built, sizeof(built), "%s/%s", folder, name);
+	snprintf(installed, sizeof(installed), MSREC_TO_PARTS "/%s", name);
+	path = install_path_find((const char *const[]){ built, installed }, 2, F_OK);
+	real = path ? realpath(path, NULL) : NULL;
+	free(path);
+	return real;
 }
 
 /* A library for the program; NULL after a message: it is not there, or the loader would take its path for several. */

@@ -13,7 +13,7 @@ static canvas_maker *make;
 
 const char *canvas_png_load(void)
 {
-	static const char *const places[] = { MODULE, "../" MSREC_LIBDIR "/msrec/" MODULE };
+	static const char *const places[] = { MODULE, MSREC_TO_PARTS "/" MODULE };
 	char *path = install_path_find(places, sizeof(places) / sizeof(*places), R_OK);
 	void *library;
 

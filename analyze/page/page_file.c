@@ -20,7 +20,7 @@ enum { TEMPLATE_LARGEST = 4 << 20, META_LARGEST = 64 << 10 };
 
 char *page_template(const char **why)
 {
-	static const char *const places[] = { "page/web/page.html", "../" MSREC_DATADIR "/msrec/page.html" };
+	static const char *const places[] = { "page/web/page.html", MSREC_TO_DATA "/page.html" };
 	char *path = install_path_find(places, sizeof(places) / sizeof(*places), R_OK);
 	char *text = path ? file_text(path, TEMPLATE_LARGEST) : NULL;
 	free(path);

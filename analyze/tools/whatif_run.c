@@ -98,8 +98,7 @@ static uint64_t usual_limit(void)
 /* False after a message. */
 static bool make_plan(struct whatif_job *job)
 {
-	static const char *const places[] = { "whatif/player/msrec-player",
-					      "../" MSREC_LIBDIR "/msrec/msrec-player" };
+	static const char *const places[] = { "whatif/player/msrec-player", MSREC_TO_PARTS "/msrec-player" };
 	job->program = install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
 	if (!job->program) {
 		tool_error(job->tool,
