@@ -81,8 +81,10 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 	paths.build_id_size = size > 0 ? (size_t)size : 0;
 	if (!debuginfod_is_wanted() && !debug_paths_any(&paths))
 		return -1;
+#ifdef HAVE_DEBUGINFOD_CLIENT /* elfutils 0.184; older ones have their own limits */
 	if (debuginfod_is_wanted())
 		debuginfod_limit(&search->debuginfod, dwfl_get_debuginfod_client(context->dwfl));
+#endif
 	return dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
 }
 

@@ -169,6 +169,16 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* In English, where the C library can. NULL: there is no such signal. */
+static const char *describe_signal(uint32_t number)
+{
+#ifdef HAVE_SIGDESCR
+	return sigdescr_np((int)number);
+#else
+	return number > 0 && number < 32 ? strsignal((int)number) : NULL;
+#endif
+}
+
 static void notice_end(const struct tool *tool, const char *name, const struct mst_end *end)
 {
 	if (tool->no_ends)
@@ -177,7 +187,7 @@ static void notice_end(const struct tool *tool, const char *name, const struct m
 	case MST_END_EXIT:
 		break;
 	case MST_END_SIGNAL: {
-		const char *text = sigdescr_np((int)end->detail);
+		const char *text = describe_signal(end->detail);
 		tool_notice(tool, "%s: the program was killed by signal %" PRIu32 " (%s)", name, end->detail,
 			    text ? text : "unknown");
 		break;

@@ -13,6 +13,10 @@
 #include "os.h"
 #include "recorder.h"
 
+#ifndef MREMAP_DONTUNMAP /* glibc before 2.32 */
+#define MREMAP_DONTUNMAP 4
+#endif
+
 /* False: make the system call instead. */
 static inline bool ready(void)
 {

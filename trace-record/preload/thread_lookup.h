@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "export.h"
+#include "os.h"
 #include "process_state.h"
 #include "sample.h"
 #include "thread_state.h"
@@ -26,7 +27,7 @@ struct thread *thread_find(struct process *p);
 
 static inline uintptr_t thread_pointer(void)
 {
-	return (uintptr_t)__builtin_thread_pointer();
+	return cpu_thread_pointer();
 }
 
 static inline bool thread_is(struct thread *t, uintptr_t tp)

@@ -22,6 +22,19 @@ static inline long os_call6(long number, long a, long b, long c, long d, long e,
 	return result;
 }
 
+/* Of the calling thread. */
+static inline uintptr_t cpu_thread_pointer(void)
+{
+#if !defined(__clang__) && __GNUC__ < 11 /* which has the function for other processors */
+	uintptr_t tp;
+
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	return tp;
+#else
+	return (uintptr_t)__builtin_thread_pointer();
+#endif
+}
+
 /* In a loop that waits for another thread. */
 static inline void cpu_pause(void)
 {

@@ -40,7 +40,7 @@ static bool lock(void)
 {
 	static const struct timespec nap = { 0, 100000 };
 	_Atomic uintptr_t *const owner = recorder->owner;
-	const uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	const uintptr_t self = cpu_thread_pointer();
 
 	for (unsigned i = 0; i < SPINS + SLEEPS; i++) {
 		uintptr_t expected = 0;
