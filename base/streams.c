@@ -6,7 +6,18 @@
 
 #include "printable.h"
 
-static FILE *terminal; /* NULL: stderr escapes nothing yet */
+#undef stderr /* streams.h may have another: here it is the C library's */
+
+static FILE *terminal; /* NULL: nothing is escaped yet */
+
+#ifndef __GLIBC__
+static FILE *messages;
+
+FILE *streams_messages(void)
+{
+	return messages ? messages : stderr;
+}
+#endif
 
 static ssize_t write_shown(void *to, const char *text, size_t size)
 {
@@ -22,7 +33,11 @@ static void escape_messages(void)
 		return;
 	setvbuf(shown, NULL, _IONBF, 0);
 	terminal = stderr;
+#ifdef __GLIBC__
 	stderr = shown;
+#else
+	messages = shown;
+#endif
 }
 
 void streams_hold(void)

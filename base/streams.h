@@ -16,6 +16,13 @@
  */
 void streams_hold(void);
 
+#ifndef __GLIBC__
+/* Elsewhere `stderr` is a constant, and this is what our own code writes to: meson.build includes this file everywhere. */
+FILE *streams_messages(void);
+#undef stderr
+#define stderr streams_messages()
+#endif
+
 /* Standard error as it is, for text that means its control characters: progress and colours. */
 FILE *streams_terminal(void);
 

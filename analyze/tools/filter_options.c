@@ -103,10 +103,12 @@ static const char *unit_of(const char *text)
 	return text + strspn(text, "0123456789.");
 }
 
-static bool is_calls(const char *text)
+/* Of `n` bytes of text. */
+static bool is_calls(const char *text, size_t n)
 {
 	const char *unit = unit_of(text);
-	return strcmp(unit, "calls") == 0 || strcmp(unit, "call") == 0;
+	const size_t length = text + n > unit ? (size_t)(text + n - unit) : 0;
+	return (length == 4 || length == 5) && strncmp(unit, "calls", length) == 0;
 }
 
 /* `n` bytes of text, with a unit behind them. */
@@ -115,7 +117,7 @@ static bool read_life(const char *text, size_t n, const char *unit, uint64_t *li
 	char word[96];
 	if (snprintf(word, sizeof(word), "%.*s%s", (int)n, text, unit) >= (int)sizeof(word))
 		return false;
-	if (!is_calls(word))
+	if (!is_calls(word, strlen(word)))
 		return n && duration_parse(word, life);
 	word[unit_of(word) - word] = '\0';
 	return number_natural(word, INT64_MAX, life);
@@ -128,12 +130,12 @@ bool filter_parse_lifetime(const char *text, struct block_range *range)
 	*range = (struct block_range){
 		.least = 0,
 		.most = UINT64_MAX,
-		.calls = is_calls(*most ? most : strndupa(text, n < 96 ? n : 96)),
+		.calls = *most ? is_calls(most, strlen(most)) : is_calls(text, n),
 	};
 	const bool bare = text + n == unit_of(text);
 	if ((n == 0 && !*most) || n > 64 || strlen(most) > 64 || (!text[n] && !range->calls))
 		return false;
-	if (n && !bare && range->calls != is_calls(strndupa(text, n)))
+	if (n && !bare && range->calls != is_calls(text, n))
 		return false;
 	if (n && !read_life(text, n, bare && *most ? unit_of(most) : "", &range->least))
 		return false;

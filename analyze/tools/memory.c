@@ -18,6 +18,7 @@
 
 void memory_prepare(void)
 {
+#ifdef M_ARENA_MAX /* glibc's */
 	char *start = sbrk(0), *end;
 	void *volatile first; /* volatile keeps the malloc */
 	const size_t before = -(uintptr_t)start % HUGE_PAGE;
@@ -36,4 +37,5 @@ void memory_prepare(void)
 	end = sbrk(0);
 	if (end > start)
 		(void)madvise(start, (size_t)(end - start), MADV_HUGEPAGE);
+#endif
 }

@@ -68,7 +68,8 @@ static int run_any(const struct top_command *command, bool screen)
 		pid = choose(lines);
 	} else {
 		tool_error(tool, "several recordings run; name a process of these:");
-		tool_error_lines(tool, strndupa(lines, strlen(lines) - 1));
+		lines[strlen(lines) - 1] = '\0';
+		tool_error_lines(tool, lines);
 	}
 	free(lines);
 	if (pid)
