@@ -215,6 +215,24 @@ static char *remark_on(const struct facts *facts)
 	return NULL;
 }
 
+/* Valgrind replaces any malloc, by a library that the loader loads, but that of a C library only where it knows the name. */
+static char *exact_remark_on(const struct facts *facts)
+{
+	char *text;
+
+	if (!facts->interpreted && !facts->loader)
+		return strdup("is statically linked, so Valgrind cannot replace its malloc: only client "
+			      "requests and, with --pages, pages are recorded");
+	if (!facts->library)
+		return NULL;
+	return asprintf(&text,
+			"is linked with another C library (%s), whose malloc Valgrind may not replace: then "
+			"no calls are recorded",
+			facts->library) < 0
+		       ? NULL
+		       : text;
+}
+
 /* A program that makes requests says itself which blocks there are. */
 static void make_plan(const struct elf_file *f, const Elf64_Ehdr *header, struct facts *facts,
 		      struct entry_plan *plan)
@@ -241,12 +259,8 @@ static char *judge_elf64(const struct elf_file *f, const Elf64_Ehdr *header, boo
 		return strdup("is not an executable");
 	if (!look_at_segments(f, header, &facts))
 		return strdup("has damaged program headers");
-	/* Valgrind replaces any malloc, by a library that the loader loads. */
 	if (exact) {
-		if (!facts.interpreted && !facts.loader)
-			*remark = strdup(
-				"is statically linked, so Valgrind cannot replace its malloc: only client "
-				"requests and, with --pages, pages are recorded");
+		*remark = exact_remark_on(&facts);
 		return NULL;
 	}
 	look_at_sections(f, header, &facts);

@@ -181,6 +181,8 @@ class Tests:
                            (b"/system/bin/linker64", "Android")):
             self.write("program", self.elf(interpreter=path))
             self.refused(125, f"another C library .{name}.*glibc", "./program")
+            r = self.run("--engine=valgrind", "-f", "-o", "t", "./program")
+            assert f"another C library ({name}" in r.err and "may not replace" in r.err, r.err
         # msrec leaves unknown names to the kernel, which doesn't find them.
         self.write("program", self.elf(interpreter=b"/no/such/ld.so"))
         assert "C library" not in self.run("-f", "-o", "t", "./program").err
