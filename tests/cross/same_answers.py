@@ -8,7 +8,8 @@ files that a command writes must be equal, byte for byte.
 
   same_answers.py --build DIR --other DIR [--quick] [--only WORD]
 
---build has a recorder, whose traces both read. Exit status: 0 all equal, 1 a difference.
+--build has a recorder, whose traces both read. --other may also be a prefix into which commands are installed; then
+the questions to the build's test programs are left out. Exit status: 0 all equal, 1 a difference.
 """
 
 import concurrent.futures
@@ -64,6 +65,13 @@ class Side:
 
     def __init__(self, build, folder):
         self.build, self.folder = os.path.abspath(build), folder
+        self.installed = os.path.exists(os.path.join(self.build, "bin/msreplay"))
+
+    def program(self, name):
+        return os.path.join(self.build, "bin" if self.installed else PROGRAMS[name], name)
+
+    def has(self, name):
+        return os.path.exists(self.program(name))
 
     def run(self, number, words, inputs):
         """(status, stdout, stderr, files) of a command in a new folder with links to the inputs."""
@@ -71,9 +79,8 @@ class Side:
         os.makedirs(folder)
         for name, path in inputs.items():
             os.symlink(path, os.path.join(folder, name))
-        program = os.path.join(self.build, PROGRAMS[words[0]], words[0])
-        done = subprocess.run([program, *words[1:]], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                              check=False, timeout=TIMEOUT)
+        done = subprocess.run([self.program(words[0]), *words[1:]], cwd=folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False, timeout=TIMEOUT)
         files = {}
         for name in sorted(os.listdir(folder)):
             path = os.path.join(folder, name)
@@ -161,7 +168,8 @@ def main():
             number, (name, words, inputs) = job
             return name, difference(one.run(number, words, inputs), other.run(number, words, inputs))
 
-        todo = [job for job in jobs(options, folder + "/traces", one) if not options.only or options.only in job[0]]
+        todo = [job for job in jobs(options, folder + "/traces", one)
+                if (not options.only or options.only in job[0]) and (not other.installed or other.has(job[1][0]))]
         differences = 0
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for name, found in pool.map(compare, enumerate(todo)):
