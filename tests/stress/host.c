@@ -84,6 +84,17 @@ static void start(pthread_t *thread, void *(*function)(void *), void *argument)
 	pthread_attr_destroy(&attr);
 }
 
+/* Starts up to 1,500 threads, and awaits their ends. */
+static void run_threads(int n, void *(*function)(void *), void *argument)
+{
+	static pthread_t thread[1500];
+
+	for (int i = 0; i < n; i++)
+		start(&thread[i], function, argument);
+	for (int i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+}
+
 static void await(pid_t pid, int wanted)
 {
 	int status;
@@ -167,25 +178,14 @@ static void *key_thread(void *argument)
 
 static void case_tls(void)
 {
-	pthread_t thread[50];
-
 	pthread_key_create(&key, key_destructor);
-	for (int i = 0; i < 50; i++)
-		start(&thread[i], key_thread, NULL);
-	for (int i = 0; i < 50; i++)
-		pthread_join(thread[i], NULL);
+	run_threads(50, key_thread, NULL);
 }
 
 static void case_short_threads(void)
 {
-	pthread_t thread[20];
-
-	for (int round = 0; round < 100; round++) {
-		for (int i = 0; i < 20; i++)
-			start(&thread[i], churn_thread, (void *)10);
-		for (int i = 0; i < 20; i++)
-			pthread_join(thread[i], NULL);
-	}
+	for (int round = 0; round < 100; round++)
+		run_threads(20, churn_thread, (void *)10);
 }
 
 static pthread_barrier_t barrier;
@@ -201,13 +201,8 @@ static void *barrier_thread(void *argument)
 
 static void case_many_threads(void)
 {
-	pthread_t thread[300];
-
 	pthread_barrier_init(&barrier, NULL, 300);
-	for (int i = 0; i < 300; i++)
-		start(&thread[i], barrier_thread, NULL);
-	for (int i = 0; i < 300; i++)
-		pthread_join(thread[i], NULL);
+	run_threads(300, barrier_thread, NULL);
 }
 
 static void *patient_thread(void *argument)
@@ -245,13 +240,8 @@ static void *pairing_thread(void *argument)
 /* All alive while they make their calls: those without a ring never get one. */
 static void case_ringless_threads(void)
 {
-	static pthread_t thread[1500];
-
 	pthread_barrier_init(&barrier, NULL, 1500);
-	for (int i = 0; i < 1500; i++)
-		start(&thread[i], pairing_thread, NULL);
-	for (int i = 0; i < 1500; i++)
-		pthread_join(thread[i], NULL);
+	run_threads(1500, pairing_thread, NULL);
 	churn(100);
 }
 
@@ -283,7 +273,6 @@ static void case_exchange(void)
 
 /* The process ends while threads are at work; none is joined. */
 static _Atomic int stop;
-
 static _Atomic int n_busy; /* threads at work */
 
 static void *busy_thread(void *argument)
@@ -481,24 +470,19 @@ static void case_daemon(void)
 static void case_chroot(void)
 {
 	char folder[] = "/tmp/msrec-host-XXXXXX";
-	pthread_t thread;
 
 	if (!mkdtemp(folder) || chroot(folder) != 0 || chdir("/") != 0)
 		fail("chroot");
 	churn(100);
-	start(&thread, churn_thread, (void *)100);
-	pthread_join(thread, NULL);
+	run_threads(1, churn_thread, (void *)100);
 }
 
 static void case_setuid(void)
 {
-	pthread_t thread;
-
 	if (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
 		fail("setuid");
 	churn(100);
-	start(&thread, churn_thread, (void *)100);
-	pthread_join(thread, NULL);
+	run_threads(1, churn_thread, (void *)100);
 }
 
 /* As Go's run-time, which makes its system calls without libc. */
@@ -522,13 +506,11 @@ static void case_clearenv(void)
 static void case_nofile(void)
 {
 	const struct rlimit none = { 0, 0 };
-	pthread_t thread;
 
 	if (setrlimit(RLIMIT_NOFILE, &none) != 0)
 		fail("setrlimit");
 	churn(100);
-	start(&thread, churn_thread, (void *)100);
-	pthread_join(thread, NULL);
+	run_threads(1, churn_thread, (void *)100);
 }
 
 /* The few system calls that a program needs; its memory is mapped already. */
@@ -537,7 +519,6 @@ static void case_limits(void)
 	static const int limits[] = { RLIMIT_CORE, RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE,  RLIMIT_NOFILE,
 				      RLIMIT_NICE, RLIMIT_RTPRIO,  RLIMIT_SIGPENDING };
 	const struct rlimit none = { 0, 0 }, little = { 1 << 20, 1 << 20 }, cpu = { 60, 60 };
-	pthread_t thread;
 
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		if (setrlimit((__rlimit_resource_t)limits[i], &none) != 0)
@@ -547,8 +528,7 @@ static void case_limits(void)
 	    setrlimit(RLIMIT_CPU, &cpu) != 0)
 		fail("setrlimit");
 	churn(5000);
-	start(&thread, churn_thread, (void *)5000);
-	pthread_join(thread, NULL);
+	run_threads(1, churn_thread, (void *)5000);
 }
 
 /*
