@@ -684,6 +684,7 @@ static char *patch(struct attachment *a)
 
 	if (problem)
 		return problem;
+	a->inside.pid = 0; /* who was in there is no longer all that can be */
 	if (set_entries(&a->target, &a->state, true) < 0) {
 		set_entries(&a->target, &a->state, false);
 		problem = refusal("has an allocator whose code cannot be written to");

@@ -291,16 +291,17 @@ int main(void)
         assert len(stops) == cycles
 
     def test_left_as_it_was(self):
-        """Behind a recording the program's code has the bytes that it had before."""
+        """Behind each recording the program's code has the bytes that it had before."""
         with Program(self.program, "2") as program:
             before = mapped_code(program.pid)
-            msrec = self.msrec(program.pid)
-            during = dict(mapped_code(program.pid))
-            assert any(during[place] != code for place, code in before)
-            self.leave(msrec)
-            after = dict(mapped_code(program.pid))
-            assert all(after[place] == code for place, code in before)
-            program.do("run 1000")
+            for _ in range(3):
+                msrec = self.msrec(program.pid)
+                during = dict(mapped_code(program.pid))
+                assert any(during[place] != code for place, code in before)
+                self.leave(msrec)
+                after = dict(mapped_code(program.pid))
+                assert all(after[place] == code for place, code in before)
+                program.do("run 1000")
             program.end()
 
     def test_stop_and_duration(self):
