@@ -545,6 +545,20 @@ static int set_entries(struct target *target, const struct attached *state, bool
 	return n;
 }
 
+/* The threads stand still. Puts back what the recorder has replaced in an interpreter. */
+static bool restore_pointer(struct target *target, const struct attached *state)
+{
+	struct attached_pointer p;
+	uint64_t now;
+
+	if (!state->pointer)
+		return true;
+	if (!target_read(target, state->pointer, &p, sizeof(p)))
+		return false;
+	return !p.at || !target_read(target, p.at, &now, sizeof(now)) || now != p.ours ||
+	       target_write(target, p.at, &p.original, sizeof(p.original));
+}
+
 /* Keeps which of the threads are in the recorder. */
 static void note_inside(struct attachment *a, struct target *target, const struct stopped_threads *threads)
 {
@@ -570,7 +584,7 @@ static bool restore(struct attachment *a, struct target *target, struct stopped_
 
 	*result = threads_stop(threads, ms);
 	if (*result == STOP_DONE) {
-		done = set_entries(target, &a->state, false) >= 0;
+		done = set_entries(target, &a->state, false) >= 0 && restore_pointer(target, &a->state);
 		if (done)
 			note_inside(a, target, threads);
 	}

@@ -234,6 +234,59 @@ def attached(bench):
     check_kept(bench, "t.attached1", script)
 
 
+MAKER = """import gc, sys
+
+kept = []
+print("ready", flush=True)
+print(id(type(compile("0", "", "eval"))), flush=True)
+for number, line in enumerate(sys.stdin):
+    names = {"kept": kept}
+    exec(compile(f"def made{number}():\\n    kept.append(bytearray(300000))\\n", "made.py", "exec"), names)
+    names.pop(f"made{number}")()
+    names = None
+    gc.collect()
+    print(number, flush=True)
+"""
+DEALLOC = 48    # in a type: the function that frees its objects
+
+
+def left(bench):
+    """Between two recordings nothing of the recorder is in the interpreter, and other functions come to addresses."""
+    process = start(bench, bench.python, bench.script(MAKER))
+    dealloc = int(process.stdout.readline()) + DEALLOC
+
+    def pointer():
+        with open(f"/proc/{process.pid}/mem", "rb", buffering=0) as memory:
+            memory.seek(dealloc)
+            return memory.read(8)
+
+    def make():
+        process.stdin.write("\n")
+        process.stdin.flush()
+        process.stdout.readline()
+
+    own, seen = pointer(), []
+    for number in range(2):
+        recording = subprocess.Popen([bench.build.msrec, "-q", "-f", "-o", f"t.left{number}", f"--pid={process.pid}"],
+                                     cwd=bench.folder, stderr=subprocess.PIPE, text=True, env=plain_environment())
+        status = [bench.build.msrec, "status", str(process.pid)]
+        if not until(lambda: subprocess.run(status, capture_output=True).returncode == 0):
+            raise Problem(f"not attached: {recording.communicate()[1]}")
+        make()
+        seen.append(pointer() == own)
+        bench.run(bench.build.msrec, "stop", str(process.pid))
+        recording.communicate(timeout=100)
+        seen.append(pointer() == own)
+        make()
+    finish(process)
+    if seen != [False, True, False, True]:
+        raise Problem(f"the interpreter's pointer is its own: {seen}")
+    for number in range(2):
+        names = {stack[0] for stack in kept_stacks(bench, f"t.left{number}") if stack}
+        if names != {f"made{2 * number} made.py:2"}:
+            raise Problem(f"recording {number} has {names}")
+
+
 def site(bench):
     """The interpreter inside of a function of Python is not what a report names."""
     script = bench.script(KEEPER)
@@ -256,8 +309,8 @@ def refused(bench):
     return f"{len(others)} versions" if others else "skip: there is none"
 
 
-CASES = [("exact", exact), ("off", off), ("rotated", rotated), ("attached", attached), ("site", site),
-         ("refused", refused)]
+CASES = [("exact", exact), ("off", off), ("rotated", rotated), ("attached", attached), ("left", left),
+         ("site", site), ("refused", refused)]
 
 
 def main():

@@ -19,6 +19,7 @@
 #include "next_malloc.h"
 #include "os.h"
 #include "process_begin.h"
+#include "scripts.h"
 
 EXPORT struct attached msrec_attached;
 EXPORT int msrec_attach(const struct attach_request *request);
@@ -92,6 +93,7 @@ EXPORT int msrec_attach(const struct attach_request *request)
 		return ATTACH_NO_FAMILY;
 	if (!prepare(&the_process.family->entries, request))
 		return ATTACH_NO_ENTRIES;
+	msrec_attached.pointer = (uintptr_t)&scripts_replaced;
 	msrec_attached.magic = ATTACHED_MAGIC;
 	if (!process_begin())
 		return ATTACH_NO_FAMILY;

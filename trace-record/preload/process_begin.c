@@ -247,6 +247,7 @@ void process_forget(void)
 	segments_leave(p);
 	p->forks = (struct process_forks){ 0 };
 	sample_forget();
+	scripts_forget();
 	atomic_store(&process_skipped, false);
 }
 

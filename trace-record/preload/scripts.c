@@ -68,16 +68,22 @@ static struct {
 	struct part parts[PARTS];   /* others, by address */
 	_Atomic uintptr_t distance; /* from the record to the CFA; 0: not known */
 	_Atomic uint32_t tries;
-	void (*dealloc)(void *code);
 } python;
 
 _Atomic bool scripts_present;
+
+struct attached_pointer scripts_replaced;
 
 static struct script_table *shared;
 
 static inline uintptr_t load(uintptr_t at)
 {
 	return *(const uintptr_t *)at; // NOLINT(performance-no-int-to-ptr)
+}
+
+static inline void store(uintptr_t at, uintptr_t value)
+{
+	*(uintptr_t *)at = value; // NOLINT(performance-no-int-to-ptr)
 }
 
 static inline uint8_t load_byte(uintptr_t at)
@@ -127,6 +133,27 @@ static const struct layout *layout_of(uint32_t version)
 	return NULL;
 }
 
+/* Behind this the object's address may be another code object's. It holds its texts until then. */
+static void dealloc_code(void *code)
+{
+	void (*const dealloc)(void *) = (void (*)(void *))scripts_replaced.original; // NOLINT
+
+	dealloc(code);
+	script_codes_drop((uintptr_t)code);
+}
+
+/* From now on it is known which code objects go. What went before, if the pointer was put back meanwhile, is not. */
+static void replace_dealloc(void)
+{
+	const uintptr_t at = python.symbols.code_type + TYPE_DEALLOC;
+
+	if (load(at) == (uintptr_t)dealloc_code)
+		return;
+	script_codes_drop_all();
+	scripts_replaced = (struct attached_pointer){ at, (uintptr_t)dealloc_code, load(at) };
+	store(at, (uintptr_t)dealloc_code);
+}
+
 /* Says of the interpreter what is known. False: it is not followed. */
 static bool enter_interpreter(void)
 {
@@ -138,9 +165,14 @@ static bool enter_interpreter(void)
 	if (!python.layout || !symbols->code_type || !symbols->text_type || !symbols->bytes_type ||
 	    !symbols->thread_state)
 		return false;
-	if (atomic_load(&python.distance) && !script_codes_begin(shared))
+	if (!atomic_load(&python.distance)) {
+		set_state(SCRIPTS_SEEN);
+		return true;
+	}
+	if (!script_codes_begin(shared))
 		return false;
-	set_state(atomic_load(&python.distance) ? SCRIPTS_SHOWN : SCRIPTS_SEEN);
+	replace_dealloc();
+	set_state(SCRIPTS_SHOWN);
 	return true;
 }
 
@@ -168,10 +200,8 @@ static void see_object(const struct sighting *seen)
 		refuse();
 }
 
-static void lose_object(uintptr_t start, uintptr_t end)
+void scripts_forget(void)
 {
-	if (!scripts_are_present() || python.symbols.eval < start || python.symbols.eval >= end)
-		return;
 	atomic_store(&scripts_present, false);
 	atomic_store(&python.main_end, 0);
 	atomic_store(&python.distance, 0);
@@ -179,6 +209,14 @@ static void lose_object(uintptr_t start, uintptr_t end)
 	for (uint32_t i = 0; i < PARTS; i++)
 		atomic_store(&python.parts[i].start, 0);
 	script_codes_drop_all();
+}
+
+static void lose_object(uintptr_t start, uintptr_t end)
+{
+	if (!scripts_are_present() || python.symbols.eval < start || python.symbols.eval >= end)
+		return;
+	scripts_forget();
+	scripts_replaced.at = 0;
 }
 
 void scripts_begin(struct script_table *table, bool wanted)
@@ -285,13 +323,6 @@ static __attribute__((noinline)) struct script_code *enter_code(uintptr_t code)
 	    !is_of_type(load(code + layout->code_lines), python.symbols.bytes_type))
 		return NULL;
 	return script_codes_add(code, &file, &name);
-}
-
-/* Behind this the object's address may be another code object's. It holds its texts until then. */
-static void dealloc_code(void *code)
-{
-	python.dealloc(code);
-	script_codes_drop((uintptr_t)code);
 }
 
 /* ---- lines ---- */
@@ -434,8 +465,6 @@ static __attribute__((noinline)) bool find_distance(const struct walk *w, uintpt
 	const struct layout *const layout = python.layout;
 	uintptr_t (*const thread_state)(void) = (uintptr_t(*)(void))python.symbols.thread_state; // NOLINT
 	const uintptr_t thread = thread_state();
-	void (*before)(void *), (**const dealloc)(void *) = (void (**)(void *))(python.symbols.code_type +
-										TYPE_DEALLOC); // NOLINT
 	uintptr_t record;
 
 	if (!thread || !can_read(thread, (uintptr_t)layout->thread_record + 8))
@@ -447,11 +476,7 @@ static __attribute__((noinline)) bool find_distance(const struct walk *w, uintpt
 		refuse();
 		return false;
 	}
-	before = *dealloc;
-	if (before != dealloc_code) {
-		python.dealloc = before;
-		*dealloc = dealloc_code;
-	}
+	replace_dealloc();
 	atomic_store(&python.distance, cfa - record);
 	set_state(SCRIPTS_SHOWN);
 	return true;

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attached.h"
 #include "cfi.h"
 #include "export.h"
 #include "script_table.h"
@@ -31,6 +32,12 @@ void scripts_begin(struct script_table *table, bool wanted);
 
 /* Before modules_after_fork(), in a forked child, or at another recording of the same process. */
 void scripts_after_fork(struct script_table *table, bool wanted);
+
+/* No interpreter is known: it may have gone unseen, since the recorder was not at work. */
+void scripts_forget(void);
+
+/* The interpreter's pointer that was replaced. msrec puts it back when it leaves a process that it was attached to. */
+extern HIDDEN struct attached_pointer scripts_replaced;
 
 /* Whether there is an interpreter. */
 extern HIDDEN _Atomic bool scripts_present;

@@ -49,9 +49,15 @@ struct attached_pieces {
 	uint64_t start, end, near;
 };
 
+/* A pointer of the program's that leads to the recorder while it is `ours`; at 0: there is none. */
+struct attached_pointer {
+	uint64_t at, ours, original;
+};
+
 /* Written by msrec_attach() alone, while no entry leads to the recorder. */
 struct attached {
 	uint64_t magic;
+	uint64_t pointer; /* the address of a struct attached_pointer, which changes later */
 	uint32_t n, n_pieces;
 	struct attached_pieces pieces[ATTACHED_OBJECTS];
 	struct attached_entry entries[ENTRY_MOST];
