@@ -25,7 +25,7 @@ from figures import Figures, UNKNOWN, bytes_text, count_text, text  # noqa: E402
 
 AXE = "axe-core@4.10.3"
 SHAPES = [(width, dark) for width in (360, 1280, 3000) for dark in (False, True)]
-VIEWS = ("flame", "table", "leaks", "churn", "reallocs", "savings", "sizes", "threads", "errors")
+VIEWS = ("flame", "table", "leaks", "churn", "reallocs", "savings", "sizes", "types", "threads", "errors")
 BY = ("sites", "functions", "lines", "stacks", "libraries")
 TABLES = [{"view": "table", "by": by} for by in BY]
 ANSWERS = [{"view": view} for view in ("leaks", "churn", "reallocs", "savings", "threads", "errors")]
