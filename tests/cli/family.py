@@ -87,10 +87,14 @@ class Chosen:
 
     def cut(self, trace):
         """When the trace ends for the answer."""
+        # The whole of the last millisecond is chosen.
+        return self.last(trace, 999999)
+
+    def last(self, trace, past=0):
+        """The same, or so many ns past the last millisecond's begin."""
         if not self.is_over(trace, trace.end):
             return trace.end
-        # The whole of the last millisecond is chosen.
-        return max(self.origin + (self.times[1] + 1) * 1000000 - 1 - trace.start, 0)
+        return max(self.origin + self.times[1] * 1000000 + past - trace.start, 0)
 
     def passes(self, trace, event, life):
         return (all(least <= event["size"] <= most for least, most in self.sizes) and
@@ -145,7 +149,7 @@ class Trace:
             elif event["type"] == "free" and first in chains:
                 lives[first] = calls - chains[first][0], event["time_ns"] - chains[first][1]
         for first, (born, time_ns) in chains.items():
-            lives.setdefault(first, (calls - born, max(chosen.cut(self) - time_ns, 0)))
+            lives.setdefault(first, (calls - born, max(chosen.last(self) - time_ns, 0)))
         return {block: lives[first] for block, first in first_of.items() if first in lives}
 
     def see(self, chosen):
