@@ -82,6 +82,7 @@ struct consumer {
 	uint32_t size;             /* of `data`, a power of two */
 	uint32_t use;              /* of the ring, when `thread` was defined */
 	uint32_t thread;           /* id in the trace */
+	uint32_t within;           /* the ring's, for that use: the next owner may be setting the ring up */
 	uint64_t released;         /* as the producer knows: it may overwrite what is before */
 	uint64_t tail;             /* of the events that were taken */
 	uint64_t head;             /* of the producer, at the last look */

@@ -385,8 +385,7 @@ static bool has_nested_events(const struct tracee *t, uint32_t ring_id)
 	for (uint32_t i = ring_id + 1; i < t->n_consumers; i++) {
 		const struct consumer *consumer = &t->consumers[i];
 
-		if (consumer->ring && consumer->ring->within == ring_id + 1 && !consumer->broken &&
-		    consumer->tail != consumer->head)
+		if (consumer->within == ring_id + 1 && !consumer->broken && consumer->tail != consumer->head)
 			return true;
 	}
 	return false;
@@ -404,7 +403,7 @@ int tracee_end_thread(struct tracee *t, struct consumer *consumer)
 	bool is_over;
 	int err;
 
-	if (!consumer->gone || consumer->ended || ring->within || !consumer->use ||
+	if (!consumer->gone || consumer->ended || consumer->within || !consumer->use ||
 	    (!consumer->broken && consumer->tail != consumer->head))
 		return 0;
 	is_over = !t->threads.any_alive || atomic_load(&segment->exit_status) ||
@@ -432,6 +431,7 @@ static int open_consumer(struct tracee *t, uint32_t ring_id)
 	if (consumer->use == ring->use)
 		return 0;
 	consumer->use = ring->use;
+	consumer->within = ring->within;
 	consumer->stack_depth = 0;
 	consumer->ended = false;
 	consumer_forget(consumer);
