@@ -22,7 +22,7 @@ from days import MILLION, Run, generate, options_of, record    # noqa: E402
 from harness import Build, Scratch                        # noqa: E402
 
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "threads", "libraries",
-            "functions", "lines", "errors", "rss")
+            "functions", "lines", "errors", "rss", "types")
 BUDGET = 1.5    # times the text's
 
 

@@ -37,7 +37,7 @@ from harness import Build, Scratch, until               # noqa: E402
 
 MIB = 1 << 20
 SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "savings", "sizes", "threads", "libraries",
-            "functions", "lines", "errors", "rss")
+            "functions", "lines", "errors", "rss", "types")
 TASKS = "TaskDuration"
 PARTS = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration")     # of it
 PAIRS, ENOUGH = 7, 10   # of runs that make the page, and CPU seconds of them, after which there are no more
