@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -170,15 +171,26 @@ static bool wait_for_room(void *owner)
 
 /* ---- the loop ---- */
 
+/* Whether a process was there to take it. */
+static bool pass_signal(const struct collector *c, int signal_number)
+{
+	bool is_taken = false;
+
+	for (const struct process *p = c->processes.first; p; p = p->next) {
+		if (p->pidfd >= 0 && syscall(SYS_pidfd_send_signal, p->pidfd, signal_number, NULL, 0) == 0)
+			is_taken = true;
+	}
+	return is_taken;
+}
+
+/* With no process left, what would have ended one ends the pushes that are to follow. */
 static void pass_signals(struct collector *c)
 {
 	const uint32_t signals = atomic_exchange(&c->signals, 0);
 
-	for (const struct process *p = c->processes.first; p && signals; p = p->next) {
-		for (int n = 1; n < 32; n++) {
-			if (signals >> n & 1 && p->pidfd >= 0)
-				syscall(SYS_pidfd_send_signal, p->pidfd, n, NULL, 0);
-		}
+	for (int n = 1; n < 32; n++) {
+		if (signals >> n & 1 && !pass_signal(c, n) && (n == SIGTERM || n == SIGHUP))
+			pushes_cancel(&c->session.pushes);
 	}
 }
 
@@ -319,6 +331,7 @@ void collector_run_attached(struct collector *c)
 
 struct push_counts collector_push_rest(struct collector *c)
 {
+	pass_signals(c);
 	pushes_finish(&c->session.pushes);
 	return c->session.pushes.counts;
 }
