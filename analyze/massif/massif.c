@@ -261,6 +261,7 @@ void massif_destroy(struct massif *m)
 	requested_finish(&m->requested);
 	block_effects_finish(&m->block_effects);
 	pages_destroy(m->pages.mapped);
+	free(m->quiet.sums);
 	free(m->tokens.effects);
 	free(m->tokens.tallies);
 	free(m);

@@ -33,8 +33,7 @@ struct counters {
 	uint64_t useful, total; /* bytes asked for; in all, with admin, rounding and stacks */
 	uint64_t stacks;
 	uint64_t clock; /* in the settings' time unit */
-	uint64_t
-		changes; /* calls that changed the others, or the trees; a chunk passed by its sums counts once */
+	uint64_t changes; /* goes on when the others change, or the trees; how far says nothing */
 };
 
 /* Of the present chunk's records with one token. */
@@ -59,7 +58,10 @@ struct chunk_sums {
 };
 
 struct quiet_state {
+	struct quiet_sums *sums; /* by token */
+	uint32_t capacity;
 	bool possible;     /* records of the present chunk may be passed over by what they add up to */
+	bool summed;       /* `sums` are those of the present chunk */
 	uint32_t added_up; /* first record behind the last span of fleeting snapshots */
 };
 
