@@ -32,7 +32,7 @@
 struct counters {
 	uint64_t useful, total; /* bytes asked for; in all, with admin, rounding and stacks */
 	uint64_t stacks;
-	uint64_t clock; /* in the settings' time unit */
+	uint64_t clock;   /* in the settings' time unit */
 	uint64_t changes; /* goes on when the others change, or the trees; how far says nothing */
 };
 
