@@ -28,12 +28,10 @@ void bytes_u64(struct bytes *bytes, uint64_t v);
 
 static inline void bytes_varint(struct bytes *bytes, uint64_t v)
 {
-	uint8_t *at = bytes->data + bytes->size;
-
 	if (__builtin_expect(bytes->capacity - bytes->size < WIRE_VARINT_MAX, 0) &&
-	    !(at = bytes_reserve(bytes, WIRE_VARINT_MAX)))
+	    !bytes_reserve(bytes, WIRE_VARINT_MAX))
 		return;
-	bytes->size = (size_t)(wire_put_varint(at, v) - bytes->data);
+	bytes->size = (size_t)(wire_put_varint(bytes->data + bytes->size, v) - bytes->data);
 }
 
 /* Appends a text: a varint length and the characters, cut off behind MST_MAX_TEXT. */

@@ -93,8 +93,10 @@ bool sp_changes_are_sound(struct mst_chunk *chunk, uint64_t *from)
 
 bool mst_sp_next(struct mst_sp_cursor *c, struct mst_sp_change *change)
 {
+	static const uint8_t none[1];
 	const struct mst_chunk *chunk = c->chunk;
-	const uint8_t *p = chunk->sp_changes + c->at, *const end = chunk->sp_changes + chunk->sp_changes_size;
+	const uint8_t *const begin = chunk->sp_changes ? chunk->sp_changes : none;
+	const uint8_t *p = begin + c->at, *const end = begin + chunk->sp_changes_size;
 	struct packed_change taken = { 0 };
 
 	while (p < end) {
@@ -104,7 +106,7 @@ bool mst_sp_next(struct mst_sp_cursor *c, struct mst_sp_change *change)
 		c->instructions = chunk->instructions ? chunk->instructions[c->record] : 0;
 		c->record += records_of_call(chunk, c->record);
 	}
-	c->at = (size_t)(p - chunk->sp_changes);
+	c->at = (size_t)(p - begin);
 	c->instructions += taken.passed;
 	*change = (struct mst_sp_change){ c->record, c->instructions, taken.grown };
 	return taken.grown != 0;
