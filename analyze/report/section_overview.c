@@ -312,6 +312,36 @@ static void note_concentration(struct report *r, struct groups *groups, uint64_t
 			    function_of(name, r, &groups->items[0]));
 }
 
+static bool is_named(const struct report *r, const struct group *g)
+{
+	const struct site *site = sites_of(r->sites, g->stack);
+	return !site || site->call == MST_NONE || call_sites_at(r->calls, site->call)->named;
+}
+
+/*
+ * What helps if much of the peak is in functions without names: the object of the largest of them is told. False: that isn't
+ * so, or they are in no object.
+ */
+static bool note_unnamed(struct report *r, const struct groups *groups, uint64_t peak)
+{
+	const struct group *largest = NULL;
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < groups->n; i++) {
+		const struct group *g = &groups->items[i];
+		if (g->then_bytes == 0 || is_named(r, g))
+			continue;
+		if (!largest || g->then_bytes > largest->then_bytes)
+			largest = g;
+		bytes += g->then_bytes;
+	}
+	const uint32_t module = largest ? sites_of(r->sites, largest->stack)->module : MST_NONE;
+	if (module == MST_NONE || report_share(bytes, peak) < .25)
+		return false;
+	answer_note(r->answer, "No names in %s: install debug symbols%s.", sites_module(r->sites, module),
+		    getenv("DEBUGINFOD_URLS") ? "" : " or set DEBUGINFOD_URLS");
+	return true;
+}
+
 static void note_executed(struct report *r)
 {
 	if (r->ended && r->end.reason == MST_END_EXEC)
@@ -350,7 +380,8 @@ static void write_overview(struct report *r)
 		write_growers(r, growers, n);
 		note_growth(r, growers, n, totals.then_bytes);
 		write_largest(r, &groups, "churn_sites", "What churns", ORDER_CALLS, totals.calls);
-		note_concentration(r, &groups, totals.then_bytes);
+		if (!note_unnamed(r, &groups, totals.then_bytes))
+			note_concentration(r, &groups, totals.then_bytes);
 	}
 	note_executed(r);
 	note_next(r);
