@@ -4,8 +4,8 @@
  * input, each answered with a line:
  *
  *   run K      each thread makes K rounds, then all stand still; "ok"
- *   free       threads run until the next command, and meanwhile the program forks, loads and unloads PLUGIN, throws, and
- *              takes signals; "ok"
+ *   free [US]  threads run until the next command, with a pause of US microseconds behind each hundred rounds, and
+ *              meanwhile the program forks, loads and unloads PLUGIN, throws, switches stacks, and takes signals; "ok"
  *   halt       ends that; "ok"
  *   account    calls of malloc, calloc, realloc of a block, aligned_alloc, operator new[], and frees of blocks, since the
  *              last account, and the bytes asked for; a line of numbers
@@ -26,6 +26,7 @@
 #include <stdexcept>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum kind { MALLOC, CALLOC, REALLOC, ALIGNED, NEW, FREE, KINDS };
@@ -51,10 +52,10 @@ static unsigned n_workers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static uint64_t wanted, generation; /* rounds of this generation */
-static unsigned standing;
+static unsigned standing, pause_us;
 static std::atomic<bool> free_running{ false };
 static std::atomic<uint64_t> spoilt{ 0 }, failed_children{ 0 }, children{ 0 }, caught{ 0 }, thrown{ 0 },
-	signals{ 0 }, lost_errno{ 0 };
+	signals{ 0 }, lost_errno{ 0 }, coroutines{ 0 }, switches{ 0 };
 
 /* ---- blocks ---- */
 
@@ -136,8 +137,11 @@ static void *work(void *context)
 		seen = generation;
 		rounds = wanted;
 		pthread_mutex_unlock(&lock);
-		for (uint64_t i = 0; i < rounds || (rounds == 0 && free_running); i++)
+		for (uint64_t i = 0; i < rounds || (rounds == 0 && free_running); i++) {
 			one_round(w);
+			if (pause_us && i % 100 == 99)
+				usleep(pause_us);
+		}
 	}
 	return nullptr;
 }
@@ -201,6 +205,38 @@ __attribute__((noinline)) static void throw_one()
 	delete[] p;
 }
 
+static ucontext_t outer, inner;
+
+static void run_coroutine()
+{
+	worker own = {};
+
+	own.random = 88172645463325252u;
+	for (int i = 0; i < 200; i++) {
+		one_round(&own);
+		if (i % 10 == 0)
+			swapcontext(&inner, &outer);
+	}
+	for (block &b : own.blocks)
+		drop(&own, &b);
+	switches++;
+}
+
+/* A coroutine with a small stack of its own, which allocates between twenty switches. */
+static void switch_stacks()
+{
+	static char stack[32768];
+
+	getcontext(&inner);
+	inner.uc_stack.ss_sp = stack;
+	inner.uc_stack.ss_size = sizeof(stack);
+	inner.uc_link = &outer;
+	makecontext(&inner, run_coroutine, 0);
+	for (int i = 0; i <= 20; i++)
+		swapcontext(&outer, &inner);
+	coroutines++;
+}
+
 static void *commotion(void *plugin)
 {
 	while (free_running) {
@@ -208,6 +244,7 @@ static void *commotion(void *plugin)
 
 		errno = 12345;
 		throw_one();
+		switch_stacks();
 		fork_one();
 		if (handle)
 			dlclose(handle);
@@ -255,13 +292,16 @@ static void account()
 
 static void check(bool moved)
 {
-	if (spoilt || failed_children || caught != thrown || lost_errno || (moved && (!signals || !children)))
-		printf("spoilt %llu, failed children %llu of %llu, caught %llu of %llu, errno lost %llu, signals %llu\n",
+	if (spoilt || failed_children || caught != thrown || switches != coroutines || lost_errno ||
+	    (moved && (!signals || !children || !coroutines)))
+		printf("spoilt %llu, failed children %llu of %llu, caught %llu of %llu, coroutines ended %llu of %llu, "
+		       "errno lost %llu, signals %llu\n",
 		       static_cast<unsigned long long>(spoilt),
 		       static_cast<unsigned long long>(failed_children),
 		       static_cast<unsigned long long>(children), static_cast<unsigned long long>(caught),
-		       static_cast<unsigned long long>(thrown), static_cast<unsigned long long>(lost_errno),
-		       static_cast<unsigned long long>(signals));
+		       static_cast<unsigned long long>(thrown), static_cast<unsigned long long>(switches),
+		       static_cast<unsigned long long>(coroutines),
+		       static_cast<unsigned long long>(lost_errno), static_cast<unsigned long long>(signals));
 	else
 		puts("right");
 }
@@ -294,6 +334,7 @@ int main(int argc, char **argv)
 			await_all();
 			puts("ok");
 		} else if (strncmp(line, "free", 4) == 0) {
+			pause_us = static_cast<unsigned>(atoi(line + 4));
 			free_running = moved = true;
 			setitimer(ITIMER_REAL, &often, nullptr);
 			pthread_create(&mover, nullptr, commotion, argc > 2 ? argv[2] : nullptr);
