@@ -53,7 +53,8 @@ static inline bool histogram_add(struct histogram *h, struct histogram_pages *pa
 	if (*page == 0 && !histogram_open(h, pages, number))
 		return false;
 	uint32_t *count = &pages->items[*page - 1].counts[number % HISTOGRAM_PAGE];
-	*count += *count != UINT32_MAX;
+	const uint32_t next = *count + 1;
+	*count = next - (next < 1);
 	return true;
 }
 

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "array.h"
-#include "block_numbers.h"
+#include "block_map.h"
 #include "identity.h"
 #include "index_map.h"
 #include "left_out.h"
 
-/* A live block. All but its thread and life are those of the first block of its chain of reallocs. */
+/* A live block of former chunks, or of a realloc. All but its thread and life are those of the first of its chain. */
 struct birth {
 	uint64_t time_ns;
 	uint64_t calls, bytes; /* allocated by then, itself included */
@@ -20,6 +20,29 @@ struct birth {
 	uint32_t resizes; /* length of the chain */
 	uint32_t thread;
 	uint32_t life; /* NO_LIFE: the entry is free */
+	uint32_t next; /* free entry; NO_BIRTH: none */
+};
+
+#define NO_BIRTH UINT32_MAX
+
+/*
+ * A block of the present chunk, where most blocks end. Counts lack their upper halves: within a chunk they differ by less
+ * than 2^32.
+ */
+struct recent {
+	uint64_t bytes;        /* allocated by then, itself included */
+	uint32_t calls;        /* the same; of CHAINED: its entry in births[] */
+	uint32_t thread_calls; /* of its thread, the same */
+	uint32_t stretch;      /* CHAINED: a realloc made it */
+	uint32_t life;         /* NO_LIFE: it is gone */
+};
+
+#define CHAINED UINT32_MAX
+
+/* Records of the present chunk that have one time and one thread. */
+struct stretch {
+	uint64_t time_ns;
+	uint32_t thread;
 };
 
 #define NO_LIFE UINT32_MAX
@@ -30,13 +53,15 @@ struct subject {
 	uint64_t size;
 	uint32_t life; /* NO_LIFE: of a block whose allocation is unknown, or of no block */
 	uint8_t role;  /* enum mst_role */
+	uint8_t width; /* of the size, in bits */
 	bool moves;    /* a realloc that gave another address */
 	bool left_out; /* a call whose block isn't in the trace */
 };
 
 /*
- * Invariants: `numbers` has a number once for each of the n items. births[] has an entry whose life is not NO_LIFE for
- * each number that `live` has given and not taken back, and for no other. temporary <= freed, for each item;
+ * Invariants: `numbers` has a number once for each of the n items. An entry of births[] is free and in the list that
+ * begins at `vacant`, or the number of one block in `map` or the place of one CHAINED block. Between chunks there are no
+ * recent blocks. temporary <= freed, for each item;
  * pair < n_pairs unless there are none; while first.life is NO_LIFE, so is last.life. In a sound trace live_bytes <=
  * most_bytes, of each thread.
  */
@@ -60,9 +85,16 @@ struct lives {
 	struct index_map pair_of; /* allocating thread << 32 | freeing thread */
 	uint64_t widths[LIVES_WIDTHS][LIVES_WIDTHS];
 
-	struct block_numbers live;
-	struct birth *births; /* by number of a block */
-	uint32_t room_births;
+	struct block_map map; /* of blocks of former chunks: their entries in births[] */
+	struct birth *births; /* [n_births] */
+	uint32_t n_births, room_births;
+	uint32_t vacant;       /* NO_BIRTH: none */
+	struct recent *recent; /* [n_recent] by index of the block, from first_recent on */
+	uint64_t first_recent;
+	uint32_t n_recent, room_recent;
+	struct stretch *
+		stretches; /* [n_stretches] of the present chunk; the last one is that of the present record */
+	uint32_t n_stretches, room_stretches;
 
 	struct subject *subjects; /* by token of the present chunk */
 	uint32_t room_subjects;
@@ -107,13 +139,14 @@ static bool find_pair(struct lives *l, uint32_t allocated_by, uint32_t freed_by)
 	return true;
 }
 
-static bool count_pair(struct lives *l, uint32_t allocated_by, uint32_t freed_by, uint64_t bytes)
+static bool count_pair(struct lives *l, uint32_t allocated_by, uint32_t freed_by, uint64_t blocks,
+		       uint64_t bytes)
 {
 	const struct lives_pair *last = &l->pairs[l->pair];
 	if ((l->n_pairs == 0 || last->allocated_by != allocated_by || last->freed_by != freed_by) &&
 	    !find_pair(l, allocated_by, freed_by))
 		return false;
-	l->pairs[l->pair].blocks++;
+	l->pairs[l->pair].blocks += blocks;
 	l->pairs[l->pair].bytes += bytes;
 	return true;
 }
@@ -135,47 +168,61 @@ struct place {
 	uint32_t thread;
 };
 
-/* All calls of a thread, as lifetimes count them. */
-static uint64_t calls_of(const struct lives_thread *thread)
+/* A free entry of births[]; NO_BIRTH: no memory. */
+static uint32_t open_birth(struct lives *l)
 {
-	return thread->calls + thread->left_out;
-}
-
-/* Makes the entry of the next block. Of a realloc, `before` is the entry of its old block, maybe the same; or NULL. */
-static bool add_birth(struct lives *l, const struct place *at, const struct subject *s,
-		      const struct birth *before)
-{
-	const uint32_t number = block_numbers_give(&l->live);
-	/* What comes after blocks of the initial state isn't known, so none of them is temporary. */
-	const uint64_t unknown_calls = at->chunk->initial ? l->allowed + 1 : 0;
-	struct birth birth = {
-		.time_ns = at->now_ns,
-		.calls = l->calls,
-		.bytes = l->bytes,
-		.thread_calls = calls_of(&l->threads[at->thread]) - unknown_calls,
-		.first_size = s->size,
-	};
-	if (before) {
-		birth = *before;
-		birth.resizes++;
+	const uint32_t number = l->vacant != NO_BIRTH ? l->vacant : l->n_births;
+	if (number < l->n_births) {
+		l->vacant = l->births[number].next;
+	} else {
+		if (!array_reserve(&l->births, number, &l->room_births, sizeof(*l->births)))
+			return NO_BIRTH;
+		l->n_births++;
 	}
-	birth.thread = at->thread;
-	birth.life = s->life;
-	if (!array_reserve(&l->births, number, &l->room_births, sizeof(*l->births)))
-		return false;
-	l->births[number] = birth;
-	return true;
+	return number;
 }
 
-/* `before`: of the block which a realloc replaced, or NULL. */
-static bool add_block(struct lives *l, struct place *at, const struct subject *s, const struct birth *before)
+/* Makes an entry free. What it says holds until the next one is opened. */
+static const struct birth *close_birth(struct lives *l, uint32_t number)
+{
+	struct birth *birth = &l->births[number];
+	assert(number < l->n_births && birth->life != NO_LIFE);
+	birth->life = NO_LIFE;
+	birth->next = l->vacant;
+	l->vacant = number;
+	return birth;
+}
+
+/* The count to whose lower half `lower` belongs, which is at most 2^32 - 1 below `now`. */
+static inline uint64_t whole_count(uint64_t now, uint32_t lower)
+{
+	return now - (uint32_t)((uint32_t)now - lower);
+}
+
+/* Of a block that isn't CHAINED, without its size. */
+static inline struct birth birth_of(const struct lives *l, const struct recent *recent)
+{
+	const struct stretch *stretch = &l->stretches[recent->stretch];
+	assert(recent->stretch < l->n_stretches);
+	return (struct birth){
+		.time_ns = stretch->time_ns,
+		.calls = whole_count(l->calls, recent->calls),
+		.bytes = recent->bytes,
+		.thread_calls = whole_count(l->threads[stretch->thread].all_calls, recent->thread_calls),
+		.thread = stretch->thread,
+		.life = recent->life,
+	};
+}
+
+/* The next block of the chunk; its entry is made by the caller. */
+static inline struct recent *add_block(struct lives *l, const struct place *at, const struct subject *s)
 {
 	struct lives_thread *thread = &l->threads[at->thread];
 	if (!at->chunk->initial) {
-		l->items[s->life].blocks++;
 		l->calls++;
 		l->bytes += s->size;
 		thread->calls++;
+		thread->all_calls++;
 		thread->bytes += s->size;
 		l->last.life = s->life;
 		l->last.size = s->size;
@@ -186,74 +233,133 @@ static bool add_block(struct lives *l, struct place *at, const struct subject *s
 	thread->live_bytes += s->size;
 	if (thread->live_bytes > thread->most_bytes)
 		thread->most_bytes = thread->live_bytes;
-	return add_birth(l, at, s, before);
+	assert(l->n_recent < l->room_recent);
+	return &l->recent[l->n_recent++];
 }
 
-/* Takes out the block of the next FREE or OUT record. The entry holds until the next allocation; NULL: unknown. */
-static const struct birth *take_block(struct lives *l, struct place *at, const struct subject *s)
+static inline void allocate(struct lives *l, const struct place *at, const struct subject *s)
 {
-	const uint64_t block = at->freed < at->chunk->n_freed ? at->chunk->freed[at->freed] : UINT64_MAX;
-	uint32_t number;
-	at->freed++;
-	if (s->life == NO_LIFE || !block_numbers_take(&l->live, block, &number))
+	struct recent *recent = add_block(l, at, s);
+	recent->bytes = l->bytes;
+	recent->calls = (uint32_t)l->calls;
+	recent->thread_calls = (uint32_t)l->threads[at->thread].all_calls;
+	recent->stretch = l->n_stretches - 1;
+	recent->life = s->life;
+}
+
+static inline uint64_t next_freed(struct place *at)
+{
+	const uint32_t i = at->freed++;
+	return i < at->chunk->n_freed ? at->chunk->freed[i] : UINT64_MAX;
+}
+
+/* A block that came in the chunk and isn't CHAINED; NULL: it is another one. */
+static inline struct recent *find_recent(struct lives *l, uint64_t block)
+{
+	if (block - l->first_recent >= l->n_recent)
 		return NULL;
-	struct birth *birth = &l->births[number];
-	assert(birth->life != NO_LIFE);
-	birth->life = NO_LIFE;
-	struct lives_thread *owner = &l->threads[birth->thread];
-	owner->live_blocks--;
-	owner->live_bytes -= s->size;
-	return birth;
+	struct recent *recent = &l->recent[block - l->first_recent];
+	return recent->life != NO_LIFE && recent->stretch != CHAINED ? recent : NULL;
 }
 
-/* A free's effect on the stack that allocated the block. */
-static bool end_life(struct lives *l, const struct place *at, const struct subject *s,
-		     const struct birth *birth)
+/* Takes out a block that has an entry in births[]. NULL: unknown. */
+static const struct birth *take_birth(struct lives *l, uint64_t block)
 {
-	struct life *life = &l->items[s->life];
-	const uint64_t calls = l->calls - birth->calls;
-	life->freed++;
-	if (birth->resizes == 0 && calls_of(&l->threads[birth->thread]) - birth->thread_calls <= l->allowed) {
-		life->temporary++;
-		l->temporary++;
+	uint32_t number;
+	if (block - l->first_recent < l->n_recent) {
+		struct recent *recent = &l->recent[block - l->first_recent];
+		if (recent->life == NO_LIFE)
+			return NULL;
+		recent->life = NO_LIFE;
+		return close_birth(l, recent->calls);
 	}
-	if (calls > life->most_calls)
-		life->most_calls = calls;
-	l->widths[width(s->size)][width(calls)]++;
-	return histogram_add(&life->calls, &l->pages, calls) &&
-	       histogram_add(&life->bytes, &l->pages, l->bytes - birth->bytes) &&
-	       histogram_add(&life->time_ns, &l->pages, at->now_ns - birth->time_ns);
+	return block_map_take(&l->map, block, &number) ? close_birth(l, number) : NULL;
+}
+
+/* What a block's life was, when it is freed. */
+struct past {
+	uint64_t calls, bytes, time_ns;
+	uint32_t thread; /* that allocated it */
+	bool temporary;
+};
+
+/* Takes out a block. False: unknown. `calls`, `bytes`: allocated so far. */
+static inline bool take_past(struct lives *l, const struct place *at, uint64_t block, uint64_t calls,
+			     uint64_t bytes, struct past *past)
+{
+	struct recent *recent = find_recent(l, block);
+	if (recent) {
+		const struct stretch *stretch = &l->stretches[recent->stretch];
+		const uint32_t thread_calls =
+			(uint32_t)l->threads[stretch->thread].all_calls - recent->thread_calls;
+		recent->life = NO_LIFE;
+		past->calls = (uint32_t)calls - recent->calls;
+		past->bytes = bytes - recent->bytes;
+		past->time_ns = at->now_ns - stretch->time_ns;
+		past->thread = stretch->thread;
+		past->temporary = thread_calls <= l->allowed;
+		return true;
+	}
+	const struct birth *birth = take_birth(l, block);
+	if (!birth)
+		return false;
+	const uint64_t thread_calls = l->threads[birth->thread].all_calls - birth->thread_calls;
+	past->calls = calls - birth->calls;
+	past->bytes = bytes - birth->bytes;
+	past->time_ns = at->now_ns - birth->time_ns;
+	past->thread = birth->thread;
+	past->temporary = birth->resizes == 0 && thread_calls <= l->allowed;
+	return true;
+}
+
+/* A free's effect on the stack that allocated the block. False: no memory. */
+static inline bool end_life(struct lives *l, struct life *life, const struct subject *s,
+			    const struct past *past)
+{
+	life->freed++;
+	life->temporary += past->temporary;
+	l->temporary += past->temporary;
+	if (past->calls > life->most_calls)
+		life->most_calls = past->calls;
+	l->widths[s->width][width(past->calls)]++;
+	return histogram_add(&life->calls, &l->pages, past->calls) &&
+	       histogram_add(&life->bytes, &l->pages, past->bytes) &&
+	       histogram_add(&life->time_ns, &l->pages, past->time_ns);
 }
 
 /*
  * heaptrack looks at the last allocation alone, and takes a realloc for a free and an allocation. Its number for "none",
  * 0, is that of the trace's first allocation, too. Frees of unknown blocks are not in its file.
  */
-static void count_for_heaptrack(struct lives *l, const struct subject *s)
+static inline void count_for_heaptrack(struct lives *l, const struct subject *s)
 {
-	if (s->life == NO_LIFE)
-		return;
 	l->items[s->life].temporary_by_heaptrack += l->last.life == s->life && l->last.size == s->size;
 	l->last = l->first;
 }
 
 static bool free_block(struct lives *l, struct place *at, const struct subject *s)
 {
+	const uint64_t block = next_freed(at);
 	struct lives_thread *thread = &l->threads[at->thread];
-	count_for_heaptrack(l, s);
-	thread->frees += s->life != NO_LIFE;
-	const struct birth *birth = take_block(l, at, s);
-	if (!birth)
+	struct past past;
+	if (s->life == NO_LIFE)
 		return true;
-	thread->foreign += birth->thread != at->thread;
-	return count_pair(l, birth->thread, at->thread, s->size) && end_life(l, at, s, birth);
+	count_for_heaptrack(l, s);
+	thread->frees++;
+	if (!take_past(l, at, block, l->calls, l->bytes, &past))
+		return true;
+	l->threads[past.thread].live_blocks--;
+	l->threads[past.thread].live_bytes -= s->size;
+	thread->foreign += past.thread != at->thread;
+	return count_pair(l, past.thread, at->thread, 1, s->size) &&
+	       end_life(l, &l->items[s->life], s, &past);
 }
 
 static void leave_out(struct lives *l, const struct place *at, const struct subject *s)
 {
 	l->calls++;
 	l->bytes += s->size;
-	l->threads[at->thread].left_out++;
+	l->threads[at->thread].all_calls++;
 	l->last.life = LEFT_OUT;
 	if (l->first.life == NO_LIFE)
 		l->first = l->last;
@@ -274,14 +380,46 @@ static void count_resize(struct life *life, const struct birth *from, const stru
 	}
 }
 
+/* Takes out the block that a realloc replaces. False: unknown. */
+static bool take_block(struct lives *l, struct place *at, const struct subject *s, struct birth *birth)
+{
+	const uint64_t block = next_freed(at);
+	if (s->life == NO_LIFE)
+		return false;
+	struct recent *recent = find_recent(l, block);
+	const struct birth *entry = recent ? NULL : take_birth(l, block);
+	if (!recent && !entry)
+		return false;
+	*birth = entry ? *entry : birth_of(l, recent);
+	if (recent)
+		recent->life = NO_LIFE;
+	if (birth->resizes == 0)
+		birth->first_size = s->size;
+	l->threads[birth->thread].live_blocks--;
+	l->threads[birth->thread].live_bytes -= s->size;
+	return true;
+}
+
 static bool resize_block(struct lives *l, struct place *at, const struct subject *before,
 			 const struct subject *s)
 {
-	count_for_heaptrack(l, before);
-	const struct birth *from = take_block(l, at, before);
-	if (from)
-		count_resize(&l->items[s->life], from, before, s);
-	return add_block(l, at, s, from);
+	struct birth birth;
+	if (before->life != NO_LIFE)
+		count_for_heaptrack(l, before);
+	if (!take_block(l, at, before, &birth)) {
+		allocate(l, at, s);
+		return true;
+	}
+	count_resize(&l->items[s->life], &birth, before, s);
+	const uint32_t number = open_birth(l);
+	if (number == NO_BIRTH)
+		return false;
+	birth.resizes++;
+	birth.thread = at->thread;
+	birth.life = s->life;
+	l->births[number] = birth;
+	*add_block(l, at, s) = (struct recent){ .calls = number, .stretch = CHAINED, .life = s->life };
+	return true;
 }
 
 /* ---- The observer ---- */
@@ -314,6 +452,7 @@ static bool find_subjects(struct lives *l, const struct mst_reader *reader, cons
 			.size = kind->size,
 			.life = NO_LIFE,
 			.role = (uint8_t)token->role,
+			.width = (uint8_t)width(kind->size),
 			.moves = kind->op != MST_OP_REALLOC_IN_PLACE && kind->op != MST_OP_RESIZEINPLACE,
 			.left_out = kind->op == LEFT_OUT_OP && token->role == MST_CALL,
 		};
@@ -346,8 +485,9 @@ static bool see_call(struct lives *l, struct place *at)
 	const struct subject *s = &l->subjects[c->records[at->record]];
 	switch ((enum mst_role)s->role) {
 	case MST_ALLOC:
-		/* The reader refuses an allocation of unknown kind. */
-		return s->life == NO_LIFE || add_block(l, at, s, NULL);
+		assert(s->life != NO_LIFE); /* the reader refuses one of unknown kind */
+		allocate(l, at, s);
+		break;
 	case MST_FREE:
 		return free_block(l, at, s);
 	case MST_OUT: {
@@ -367,13 +507,138 @@ static bool see_call(struct lives *l, struct place *at)
 	return true;
 }
 
-/* The records from here on are another thread's, or of another time. */
-static void note_thread(struct lives *l, const struct place *at)
+/*
+ * Accounts for the plain allocations and frees from here on, which most records are: up to another record, time or thread.
+ * What changes with each of them is kept in registers. False: no memory.
+ */
+static bool see_plain(struct lives *l, struct place *at)
+{
+	const struct mst_chunk *c = at->chunk;
+	struct lives_thread *const thread = &l->threads[at->thread];
+	const uint32_t end = at->next < c->n_records ? at->next : c->n_records;
+	const uint32_t stretch = l->n_stretches - 1;
+	struct allocation last = l->last;
+	uint64_t calls = l->calls, bytes = l->bytes, live = thread->live_bytes, most = thread->most_bytes;
+	uint64_t own_blocks = 0, own_bytes = 0;
+	uint32_t record = at->record;
+	bool fine = true;
+	for (; record < end && fine; record++) {
+		const struct subject *s = &l->subjects[c->records[record]];
+		struct past past;
+		if (s->role == MST_ALLOC) {
+			struct recent *recent = &l->recent[l->n_recent++];
+			live += s->size;
+			most = live > most ? live : most;
+			last.life = s->life;
+			last.size = s->size;
+			recent->bytes = bytes += s->size;
+			recent->calls = (uint32_t)++calls;
+			recent->thread_calls = (uint32_t)++thread->all_calls;
+			recent->stretch = stretch;
+			recent->life = s->life;
+			thread->live_blocks++;
+			continue;
+		}
+		if (s->role != MST_FREE || s->life == NO_LIFE)
+			break;
+		struct life *life = &l->items[s->life];
+		life->temporary_by_heaptrack += last.life == s->life && last.size == s->size;
+		last = l->first;
+		thread->frees++;
+		if (!take_past(l, at, next_freed(at), calls, bytes, &past))
+			continue;
+		if (past.thread == at->thread) {
+			fine = own_blocks++ || find_pair(l, at->thread, at->thread);
+			own_bytes += s->size;
+			live -= s->size;
+			thread->live_blocks--;
+		} else {
+			fine = count_pair(l, past.thread, at->thread, 1, s->size);
+			thread->foreign++;
+			l->threads[past.thread].live_blocks--;
+			l->threads[past.thread].live_bytes -= s->size;
+		}
+		fine = fine && end_life(l, life, s, &past);
+	}
+	at->record = record;
+	thread->calls += calls - l->calls;
+	thread->bytes += bytes - l->bytes;
+	thread->live_bytes = live;
+	thread->most_bytes = most;
+	l->calls = calls;
+	l->bytes = bytes;
+	l->last = last;
+	return fine && (!own_blocks || count_pair(l, at->thread, at->thread, own_blocks, own_bytes));
+}
+
+/* The records from here on are another thread's, or of another time. False: no memory. */
+static bool begin_stretch(struct lives *l, const struct place *at)
 {
 	struct lives_thread *thread = &l->threads[at->thread];
+	if (!array_reserve(&l->stretches, l->n_stretches, &l->room_stretches, sizeof(*l->stretches)))
+		return false;
+	l->stretches[l->n_stretches++] = (struct stretch){ at->now_ns, at->thread };
 	if (!thread->begun && !at->chunk->initial) {
 		thread->begun = true;
 		thread->began_ns = at->now_ns;
+	}
+	return true;
+}
+
+/* Makes room for all of the chunk's blocks. False: no memory. */
+static bool begin_chunk(struct lives *l, const struct mst_chunk *chunk)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		n += chunk->tokens[i].role == MST_ALLOC ? chunk->tokens[i].count : 0;
+	l->first_recent = chunk->first_alloc;
+	l->n_recent = l->n_stretches = 0;
+	if (n < l->room_recent)
+		return true;
+	/* Nothing in it is needed any more. */
+	free(l->recent);
+	l->recent = malloc((n + n / 8 + 1) * sizeof(*l->recent));
+	l->room_recent = l->recent ? n + n / 8 + 1 : 0;
+	return l->recent;
+}
+
+/* Keeps the chunk's blocks that are live at its end. False: no memory. */
+static bool keep_blocks(struct lives *l, const struct mst_chunk *chunk)
+{
+	for (uint32_t i = 0; i < l->n_recent; i++) {
+		const struct recent *recent = &l->recent[i];
+		if (recent->life == NO_LIFE)
+			continue;
+		uint32_t number = recent->calls;
+		if (recent->stretch != CHAINED) {
+			number = open_birth(l);
+			if (number == NO_BIRTH)
+				return false;
+			l->births[number] = birth_of(l, recent);
+			/* What comes after blocks of the initial state isn't known, so none of them is temporary. */
+			if (chunk->initial)
+				l->births[number].thread_calls -= l->allowed + 1;
+		}
+		if (!block_map_put(&l->map, l->first_recent + i, number))
+			return false;
+	}
+	l->n_recent = 0;
+	return true;
+}
+
+/* Counts the allocations among the chunk's first `n` records. */
+static void count_blocks(struct lives *l, const struct mst_chunk *chunk, uint32_t n)
+{
+	if (chunk->initial)
+		return;
+	for (uint32_t i = 0; i < chunk->n_tokens && n == chunk->n_records; i++) {
+		if (l->subjects[i].role == MST_ALLOC)
+			l->items[l->subjects[i].life].blocks += chunk->tokens[i].count;
+	}
+	for (uint32_t i = 0; i < n && n < chunk->n_records; i++) {
+		const struct subject *s = &l->subjects[chunk->records[i]];
+		if (s->role == MST_ALLOC)
+			l->items[s->life].blocks++;
 	}
 }
 
@@ -386,20 +651,26 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		.time_shift = mst_reader_time_shift(reader),
 	};
 	l->lacks_identity |= chunk_lacks_identity(chunk);
-	if (!reserve(l, reader) || !find_subjects(l, reader, chunk) || !block_numbers_begin(&l->live, chunk))
+	if (!reserve(l, reader) || !find_subjects(l, reader, chunk) || !begin_chunk(l, chunk))
 		return MST_ERR_NOMEM;
-	for (; at.record < chunk->n_records; at.record++) {
-		const bool changes = at.record >= at.next;
-		if (changes)
+	while (at.record < chunk->n_records) {
+		if (at.record >= at.next) {
 			arrive(&at);
-		if (at.now_ns >= l->end_before_ns)
-			break;
-		if (changes)
-			note_thread(l, &at);
-		if (!see_call(l, &at))
+			if (at.now_ns >= l->end_before_ns)
+				break;
+			if (!begin_stretch(l, &at))
+				return MST_ERR_NOMEM;
+		}
+		if (!chunk->initial && l->first.life != NO_LIFE && !see_plain(l, &at))
 			return MST_ERR_NOMEM;
+		if (at.record < at.next && at.record < chunk->n_records) {
+			if (!see_call(l, &at))
+				return MST_ERR_NOMEM;
+			at.record++;
+		}
 	}
-	return 0;
+	count_blocks(l, chunk, at.record);
+	return keep_blocks(l, chunk) ? 0 : MST_ERR_NOMEM;
 }
 
 static void note_ends(struct lives *l, const struct mst_reader *reader)
@@ -420,7 +691,7 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct lives *l = (struct lives *)observer;
 	note_ends(l, reader);
-	for (uint32_t i = 0; i < l->live.n; i++) {
+	for (uint32_t i = 0; i < l->n_births; i++) {
 		const struct birth *birth = &l->births[i];
 		if (birth->life == NO_LIFE)
 			continue;
@@ -450,6 +721,7 @@ struct lives *lives_create(uint64_t allowed)
 	l->allowed = allowed;
 	l->end_before_ns = UINT64_MAX;
 	l->last.life = l->first.life = NO_LIFE;
+	l->vacant = NO_BIRTH;
 	return l;
 }
 
@@ -463,8 +735,10 @@ void lives_destroy(struct lives *l)
 	free(l->threads);
 	free(l->pairs);
 	index_map_finish(&l->pair_of);
-	block_numbers_finish(&l->live);
+	block_map_finish(&l->map);
 	free(l->births);
+	free(l->recent);
+	free(l->stretches);
 	free(l->subjects);
 	free(l);
 }

@@ -69,7 +69,7 @@ struct lives_thread {
 	uint64_t live_bytes,
 		live_blocks; /* of blocks that it allocated: now, so after the replay at the end */
 	uint64_t most_bytes; /* the largest live_bytes */
-	uint64_t left_out;   /* calls whose blocks a filter left out: only lifetimes count them */
+	uint64_t all_calls;  /* with those whose blocks a filter left out: only lifetimes count these */
 	uint64_t began_ns;   /* its first record, if it has `begun` */
 	uint64_t ended_ns;   /* UINT64_MAX: not known, or it lived to the end; after the replay */
 	bool begun;

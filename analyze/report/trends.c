@@ -16,11 +16,20 @@ void trends_finish(struct trends *t)
 	*t = (struct trends){ 0 };
 }
 
+static uint32_t find_clean_up(const struct report *r, uint32_t *n)
+{
+	int64_t levels[TIMELINE_BUCKETS];
+	const struct timeline_point *points = timeline_points(r->timeline, n);
+	for (uint32_t i = 0; i < *n; i++)
+		levels[i] = timeline_level(points[i].bytes);
+	return verdict_clean_up(levels, *n);
+}
+
 bool trends_follow(struct trends *t, struct report *r, const struct groups *groups)
 {
 	const uint32_t n = groups->n < TRENDS_MOST ? groups->n : TRENDS_MOST;
 	uint32_t n_stacks;
-	timeline_points(r->timeline, &t->buckets);
+	t->clean_up = find_clean_up(r, &t->buckets);
 	uint32_t *group_of = groups_of_stacks(groups, r->reader, r->sites, n, &n_stacks);
 	t->series = malloc(((size_t)n * t->buckets + 1) * sizeof(*t->series));
 	t->groups = groups->items;
@@ -37,27 +46,19 @@ const int64_t *trends_series(const struct trends *t, uint32_t group)
 	return group < t->n ? t->series + (size_t)group * t->buckets : NULL;
 }
 
-static uint32_t find_clean_up(const struct report *r, uint32_t *n)
+static struct trend trend_of(const struct report *r, const struct group *group, const int64_t *series,
+			     uint32_t n, uint32_t clean_up)
 {
-	int64_t levels[TIMELINE_BUCKETS];
-	const struct timeline_point *points = timeline_points(r->timeline, n);
-	for (uint32_t i = 0; i < *n; i++)
-		levels[i] = timeline_level(points[i].bytes);
-	return verdict_clean_up(levels, *n);
-}
-
-static struct trend trend_of(const struct report *r, const struct group *group, const int64_t *series)
-{
-	struct trend trend = {
+	return (struct trend){
 		.series = series,
+		.n = n,
+		.clean_up = clean_up,
 		.begin_ns = timeline_begins_ns(r->timeline, 0),
 		.span_ns = timeline_begins_ns(r->timeline, 1) - timeline_begins_ns(r->timeline, 0),
 		.allocated = group->calls,
 		.live = group->end_blocks,
 		.bytes = group->bytes,
 	};
-	trend.clean_up = find_clean_up(r, &trend.n);
-	return trend;
 }
 
 static uint64_t ns_until_end(const struct report *r, uint64_t from_ns)
@@ -65,15 +66,22 @@ static uint64_t ns_until_end(const struct report *r, uint64_t from_ns)
 	return r->end_ns > from_ns ? r->end_ns - from_ns : 0;
 }
 
-bool trends_judge_series(const struct report *r, const struct group *group, const int64_t *series,
-			 struct judgement *judgement)
+static bool judge(const struct report *r, const struct trend *trend, struct judgement *judgement)
 {
-	const struct trend trend = trend_of(r, group, series);
-	if (!verdict_judge(&trend, judgement))
+	if (!verdict_judge(trend, judgement))
 		return false;
 	const double grown = judgement->slope * (double)ns_until_end(r, judgement->since_ns) / 1e9;
 	judgement->grown = grown < (double)judgement->bytes ? (uint64_t)grown : judgement->bytes;
 	return true;
+}
+
+bool trends_judge_series(const struct report *r, const struct group *group, const int64_t *series,
+			 struct judgement *judgement)
+{
+	uint32_t n;
+	const uint32_t clean_up = find_clean_up(r, &n);
+	const struct trend trend = trend_of(r, group, series, n, clean_up);
+	return judge(r, &trend, judgement);
 }
 
 bool trends_can_project(const struct report *r, uint64_t since_ns)
@@ -118,16 +126,24 @@ void trends_note_length(struct report *r)
 			    figure_time(length, r->end_ns - r->begin_ns));
 }
 
+static struct trend trend_at(const struct trends *t, const struct report *r, uint32_t group)
+{
+	return trend_of(r, &t->groups[group], trends_series(t, group), t->buckets, t->clean_up);
+}
+
 bool trends_is_slower(const struct trends *t, const struct report *r, uint32_t group, double slope)
 {
 	if (group >= t->n)
 		return true;
-	const struct trend trend = trend_of(r, &t->groups[group], trends_series(t, group));
+	const struct trend trend = trend_at(t, r, group);
 	return verdict_is_slower(&trend, slope);
 }
 
 bool trends_judge(const struct trends *t, const struct report *r, uint32_t group, struct judgement *judgement)
 {
 	*judgement = (struct judgement){ 0 };
-	return group >= t->n || trends_judge_series(r, &t->groups[group], trends_series(t, group), judgement);
+	if (group >= t->n)
+		return true;
+	const struct trend trend = trend_at(t, r, group);
+	return judge(r, &trend, judgement);
 }

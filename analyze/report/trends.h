@@ -11,9 +11,10 @@ struct report;
 enum { TRENDS_MOST = 1000 }; /* groups that are followed */
 
 struct trends {
-	uint32_t n;       /* groups, the first ones */
-	uint32_t buckets; /* of each */
-	int64_t *series;  /* [n * buckets] */
+	uint32_t n;        /* groups, the first ones */
+	uint32_t buckets;  /* of each */
+	uint32_t clean_up; /* its first bucket, verdict_clean_up() of all live bytes */
+	int64_t *series;   /* [n * buckets] */
 	const struct group *groups;
 };
 

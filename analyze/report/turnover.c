@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "array.h"
-#include "block_map.h"
+#include "block_numbers.h"
 #include "identity.h"
 #include "index_map.h"
 
@@ -42,9 +42,8 @@ struct freed_early {
 };
 
 /*
- * Invariants: each of births[n_births] is either in `unused`, and its place is NO_PLACE, or the value of one block in `map`;
- * so n_unused <= n_births <= room_births, which is the room of `unused`, too. `last` holds room_threads entries, set up
- * to n_threads. In a sound trace live <= peak.bytes, and peak.index <= last_block.
+ * Invariants: births[] has an entry whose place is not NO_PLACE for each number that `live_blocks` has given and not taken
+ * back, and for no other. `last` holds room_threads entries, set up to n_threads. In a sound trace live <= peak.bytes, and peak.index <= last_block.
  */
 struct turnover {
 	struct observer observer;
@@ -54,11 +53,9 @@ struct turnover {
 	uint32_t n_places, room_places;
 	struct index_map place_of; /* thread << 32 | stack */
 
-	struct block_map map; /* by block index: its index in `births` */
-	struct birth *births;
-	uint32_t n_births, room_births;
-	uint32_t *unused; /* free entries of `births` */
-	uint32_t n_unused;
+	struct block_numbers live_blocks;
+	struct birth *births; /* by number of a live block */
+	uint32_t room_births;
 
 	struct last_call *last; /* by thread */
 	uint32_t n_threads, room_threads;
@@ -154,18 +151,6 @@ struct place_in_chunk {
 	uint32_t thread;
 };
 
-static bool reserve_births(struct turnover *t)
-{
-	if (t->n_unused || t->n_births < t->room_births)
-		return true;
-	uint32_t room = t->room_births, room_unused = room;
-	if (!array_reserve(&t->births, t->n_births, &room, sizeof(*t->births)) ||
-	    !array_reserve(&t->unused, t->n_births, &room_unused, sizeof(*t->unused)))
-		return false;
-	t->room_births = room;
-	return true;
-}
-
 static void note_peak(struct turnover *t, uint64_t index)
 {
 	const uint64_t soon = t->calls / 20 > TURNOVER_SOON ? t->calls / 20 : TURNOVER_SOON;
@@ -199,12 +184,11 @@ static bool add_block(struct turnover *t, struct place_in_chunk *at, struct subj
 		return true;
 	if ((s->place == NO_PLACE || s->thread != at->thread) && !find_place(t, s, at->thread))
 		return false;
-	if (!reserve_births(t))
+	const uint32_t number = block_numbers_give(&t->live_blocks);
+	if (!array_reserve(&t->births, number, &t->room_births, sizeof(*t->births)))
 		return false;
 	struct turnover_place *p = &t->places[s->place];
 	add_to_place(p, s->size);
-	const uint32_t number = t->n_unused ? t->unused[--t->n_unused] : t->n_births++;
-	assert(number < t->n_births && t->n_births <= t->room_births);
 	t->births[number] = (struct birth){
 		.place = s->place,
 		.depth = (uint32_t)p->live,
@@ -213,7 +197,7 @@ static bool add_block(struct turnover *t, struct place_in_chunk *at, struct subj
 	if (before)
 		take_over(t, &t->births[number], before, s->size);
 	t->last[at->thread] = (struct last_call){ s->place, number, s->size };
-	return block_map_put(&t->map, index, number);
+	return true;
 }
 
 static uint64_t next_freed(struct place_in_chunk *at)
@@ -225,13 +209,11 @@ static uint64_t next_freed(struct place_in_chunk *at)
 /* Takes a block out of the map and of its place; false: it is of none. */
 static bool take_block(struct turnover *t, uint64_t index, struct birth *birth, uint32_t *number)
 {
-	if (!block_map_take(&t->map, index, number))
+	if (!block_numbers_take(&t->live_blocks, index, number))
 		return false;
-	assert(*number < t->n_births && t->n_unused < t->n_births);
 	*birth = t->births[*number];
 	assert(birth->place != NO_PLACE);
 	t->births[*number].place = NO_PLACE;
-	t->unused[t->n_unused++] = *number;
 	struct turnover_place *p = &t->places[birth->place];
 	p->nested &= p->live == birth->depth;
 	p->live--;
@@ -391,7 +373,8 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	struct turnover *t = (struct turnover *)observer;
 	struct place_in_chunk at = { .chunk = chunk, .index = chunk->first_alloc };
 	t->lacks_identity |= chunk_lacks_identity(chunk);
-	if (!reserve(t, reader) || !find_subjects(t, reader, chunk))
+	if (!reserve(t, reader) || !find_subjects(t, reader, chunk) ||
+	    !block_numbers_begin(&t->live_blocks, chunk))
 		return MST_ERR_NOMEM;
 	for (; at.record < chunk->n_records; at.record++) {
 		if (at.record >= at.next_run)
@@ -407,7 +390,7 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct turnover *t = (struct turnover *)observer;
 	(void)reader;
-	for (uint32_t i = 0; i < t->n_births; i++) {
+	for (uint32_t i = 0; i < t->live_blocks.n; i++) {
 		if (t->births[i].place != NO_PLACE)
 			end_ladder(t, &t->births[i]);
 	}
@@ -436,9 +419,8 @@ void turnover_destroy(struct turnover *t)
 		return;
 	free(t->places);
 	index_map_finish(&t->place_of);
-	block_map_finish(&t->map);
+	block_numbers_finish(&t->live_blocks);
 	free(t->births);
-	free(t->unused);
 	free(t->last);
 	free(t->subjects);
 	free(t->early);
