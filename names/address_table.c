@@ -36,7 +36,8 @@ struct resolved *address_table_at(struct address_table *table, uint32_t module, 
 		return NULL;
 	assert(table->index.used == table->n);
 	hash_index_add(&table->index, hash, table->n);
-	table->items[table->n] = (struct resolved){ address, module, SYMTAB_NONE, NULL };
+	table->items[table->n] =
+		(struct resolved){ .address = address, .module = module, .symbol = SYMTAB_NONE };
 	*added = true;
 	return &table->items[table->n++];
 }

@@ -15,6 +15,8 @@ struct resolved {
 	uint64_t address;
 	uint32_t module;
 	uint32_t symbol;                  /* number in the module's symtab, or SYMTAB_NONE */
+	bool cached;                      /* the name cache knew it, so that the symtab wasn't asked */
+	const char *linker;               /* if `cached`: the symbol's name in the file; NULL: it has none */
 	const struct symbol_chain *chain; /* in `chains`; NULL until symbols_describe() wants it */
 };
 

@@ -19,16 +19,19 @@ static size_t text_size(const char *text)
 	return text ? strlen(text) + 1 : 0;
 }
 
-/* Bytes of all texts of a chain that a file has, and one; 0: one of them is too long. */
-static size_t texts_size(const struct symbol_chain *chain)
+/* Bytes of all texts of an entry, and one; 0: one of them is too long. */
+static size_t texts_size(const struct cache_addition *addition)
 {
-	size_t size = 1;
+	const struct symbol_chain *chain = addition->chain;
+	size_t size = 1 + text_size(addition->linker);
 
+	if (size > CACHE_TEXT_MOST + 2)
+		return 0;
 	for (uint32_t i = 0; i < chain->n; i++) {
 		const struct symbol_line *line = &chain->lines[i];
-		const size_t sizes[] = { i + 1 < chain->n ? text_size(line->function) : 0,
-					 text_size(line->directory), text_size(line->file),
-					 text_size(line->plain), text_size(line->massif) };
+		const size_t sizes[] = { text_size(line->function), text_size(line->directory),
+					 text_size(line->file), text_size(line->plain),
+					 text_size(line->massif) };
 
 		for (size_t k = 0; k < TEXTS; k++) {
 			if (sizes[k] > CACHE_TEXT_MOST + 1)
@@ -39,9 +42,9 @@ static size_t texts_size(const struct symbol_chain *chain)
 	return size;
 }
 
-bool cache_file_takes(const struct symbol_chain *chain)
+bool cache_file_takes(const struct cache_addition *addition)
 {
-	return chain->n <= UINT16_MAX && texts_size(chain) != 0;
+	return addition->chain->n <= UINT16_MAX && texts_size(addition) != 0;
 }
 
 /* A file in the making. Each array has room for all that it can get. */
@@ -82,14 +85,19 @@ static void draft_chain(struct draft *draft, const struct cache_addition *additi
 					 : chain->bare->file ? NAMECACHE_BARE_LINE
 							     : NAMECACHE_BARE_NAME;
 
-	draft->entries[draft->head.n_entries++] =
-		(struct cache_entry){ addition->address, draft->head.n_lines, (uint16_t)chain->n,
-				      (uint16_t)bare };
+	draft->entries[draft->head.n_entries++] = (struct cache_entry){
+		.address = addition->address,
+		.first = draft->head.n_lines,
+		.n = (uint16_t)chain->n,
+		.bare = (uint8_t)bare,
+		.undescribed = addition->undescribed,
+		.linker = draft_text(draft, addition->linker),
+	};
 	for (uint32_t i = 0; i < chain->n; i++) {
 		const struct symbol_line *line = &chain->lines[i];
 
 		draft->lines[draft->head.n_lines++] = (struct cache_line){
-			.text[TEXT_FUNCTION] = i + 1 < chain->n ? draft_text(draft, line->function) : 0,
+			.text[TEXT_FUNCTION] = draft_text(draft, line->function),
 			.text[TEXT_DIRECTORY] = draft_text(draft, line->directory),
 			.text[TEXT_FILE] = draft_text(draft, line->file),
 			.text[TEXT_PLAIN] = draft_text(draft, line->plain),
@@ -100,14 +108,14 @@ static void draft_chain(struct draft *draft, const struct cache_addition *additi
 }
 
 /* Makes room for all additions. False: they are too many, or there is no memory. */
-static bool draft_create(struct draft *draft, const struct cache_head *head,
+static bool draft_create(struct draft *draft, const struct cache_head *head, const char *link,
 			 const struct cache_addition *additions, size_t n)
 {
-	size_t lines = 0, text = 1;
+	size_t lines = 0, text = 1 + text_size(link);
 
 	for (size_t i = 0; i < n && text <= CACHE_FILE_MOST; i++) {
 		lines += additions[i].chain->n;
-		text += texts_size(additions[i].chain);
+		text += texts_size(&additions[i]);
 	}
 	*draft = (struct draft){ .head = *head };
 	if (text > CACHE_FILE_MOST || lines > CACHE_FILE_MOST / sizeof(*draft->lines) ||
@@ -116,10 +124,11 @@ static bool draft_create(struct draft *draft, const struct cache_head *head,
 	draft->entries = calloc(n, sizeof(*draft->entries));
 	draft->lines = calloc(lines, sizeof(*draft->lines));
 	draft->text = calloc(text, 1);
-	draft->places = calloc(TEXTS * lines + 1, sizeof(*draft->places));
+	draft->places = calloc(TEXTS * lines + n + 2, sizeof(*draft->places));
 	draft->known = string_set_create();
 	draft->head.n_text = 1;
-	return draft->entries && draft->lines && draft->text && draft->places && draft->known;
+	return draft->entries && draft->lines && draft->text && draft->places && draft->known &&
+	       draft_text(draft, link);
 }
 
 static void draft_finish(struct draft *draft)
@@ -173,13 +182,13 @@ static bool draft_write(void *context, int fd)
 	       file_write(fd, (const uint8_t *)draft->text, draft->head.n_text);
 }
 
-void cache_file_write(const char *folder, const char *path, const struct cache_head *head,
+void cache_file_write(const char *folder, const char *path, const struct cache_head *head, const char *link,
 		      const struct cache_addition *additions, size_t n)
 {
 	struct draft draft;
 
 	assert(n > 0);
-	if (draft_create(&draft, head, additions, n) && draft_fill(&draft, additions, n) &&
+	if (draft_create(&draft, head, link, additions, n) && draft_fill(&draft, additions, n) &&
 	    draft_may_be_written(&draft)) {
 		cache_folder_prepare(folder);
 		file_replace(path, draft_write, &draft);

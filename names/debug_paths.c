@@ -17,17 +17,19 @@ struct part {
 	size_t n;
 };
 
-/* True: the file DIR/FOLDER/NAME exists, or memory ran out. */
-static bool exists(struct part dir, struct part folder, const char *name)
+/* True: the file DIR/FOLDER/NAME exists, which becomes *first, or memory ran out. */
+static bool exists(struct part dir, struct part folder, const char *name, char **first)
 {
 	char *file;
-	bool found;
 
 	if (asprintf(&file, "%.*s/%.*s/%s", (int)dir.n, dir.text, (int)folder.n, folder.text, name) < 0)
 		return true;
-	found = access(file, F_OK) == 0;
+	if (access(file, F_OK) == 0) {
+		*first = file;
+		return true;
+	}
 	free(file);
-	return found;
+	return false;
 }
 
 /* The next folder of a list, without the sign that turns the comparison of checksums on or off. */
@@ -42,21 +44,21 @@ static bool next_dir(const char **list, struct part *dir)
 }
 
 /* Looks in a folder of debug files: below all of `folder`, then without its first part, and so on. */
-static bool in_tree(struct part dir, struct part folder, const char *name)
+static bool in_tree(struct part dir, struct part folder, const char *name, char **first)
 {
-	bool found = exists(dir, folder, name);
+	bool found = exists(dir, folder, name, first);
 
 	while (folder.n && !found) {
 		folder.text++;
 		folder.n--;
 		if (folder.n == 0 || folder.text[-1] == '/')
-			found = exists(dir, folder, name);
+			found = exists(dir, folder, name, first);
 	}
 	return found;
 }
 
 /* Looks by the debug link, or by the name that the file has here. */
-static bool by_name(const struct debug_paths *paths, const char *file)
+static bool by_name(const struct debug_paths *paths, const char *file, char **first)
 {
 	const char *slash = strrchr(file, '/'), *list = paths->path;
 	const struct part folder = { file, slash ? (size_t)(slash - file) : 0 };
@@ -71,12 +73,13 @@ static bool by_name(const struct debug_paths *paths, const char *file)
 		     paths->link ? "" : ".debug") < 0)
 		return true;
 	while (!found && next_dir(&list, &dir))
-		found = dir.text[0] == '/' ? in_tree(dir, folder, name) : exists(folder, dir, name);
+		found = dir.text[0] == '/' ? in_tree(dir, folder, name, first)
+					   : exists(folder, dir, name, first);
 	free(name);
 	return found;
 }
 
-static bool by_build_id(const struct debug_paths *paths)
+static bool by_build_id(const struct debug_paths *paths, char **first)
 {
 	const struct part folder = { ".build-id", strlen(".build-id") };
 	const char *list = paths->path;
@@ -91,22 +94,32 @@ static bool by_build_id(const struct debug_paths *paths)
 	end = hex_put(end, paths->build_id + 1, paths->build_id_size - 1);
 	strcpy(end, ".debug");
 	while (!found && next_dir(&list, &dir))
-		found = exists(dir, folder, name);
+		found = exists(dir, folder, name, first);
+	return found;
+}
+
+bool debug_paths_first(const struct debug_paths *paths, char **first)
+{
+	char *real;
+	bool found;
+
+	*first = NULL;
+	/* Debug links are bare names; a path means a supplementary file. */
+	if (!paths->file || !paths->path || (paths->link && strchr(paths->link, '/')))
+		return true;
+	if (by_build_id(paths, first) || by_name(paths, paths->file, first))
+		return true;
+	real = realpath(paths->file, NULL);
+	found = real && strcmp(real, paths->file) != 0 && by_name(paths, real, first);
+	free(real);
 	return found;
 }
 
 bool debug_paths_any(const struct debug_paths *paths)
 {
-	char *real;
-	bool found;
+	char *first;
+	const bool any = debug_paths_first(paths, &first);
 
-	/* Debug links are bare names; a path means a supplementary file. */
-	if (!paths->file || !paths->path || (paths->link && strchr(paths->link, '/')))
-		return true;
-	if (by_build_id(paths) || by_name(paths, paths->file))
-		return true;
-	real = realpath(paths->file, NULL);
-	found = real && strcmp(real, paths->file) != 0 && by_name(paths, real);
-	free(real);
-	return found;
+	free(first);
+	return any;
 }

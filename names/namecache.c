@@ -16,12 +16,14 @@
 #include "array.h"
 #include "cache_file.h"
 #include "cache_folder.h"
+#include "debug_paths.h"
+#include "debuginfod.h"
 #include "file.h"
 #include "hex.h"
 #include "string_pool.h"
 
 /* Raise it when msrec finds other names in the same files. */
-#define RULES "2"
+#define RULES "3"
 
 #define SETTLED_NS 2000000000U /* a file may change twice in one tick of its clock */
 #define DAY_S (24 * 60 * 60)   /* how often a file's age is renewed */
@@ -30,6 +32,7 @@
 struct namecache {
 	char *folder;
 	char *path;
+	char *link;             /* the module's debug link, or "" */
 	struct cache_head head; /* that the file must have; without numbers */
 	uint8_t *bytes;         /* the file; NULL: not read */
 	const struct cache_entry *entries;
@@ -91,7 +94,7 @@ static bool entries_are_sound(const struct cache_entry *entries, const struct ca
 
 	for (uint32_t i = 0; i < head->n_entries; i++) {
 		if (entries[i].first != n || entries[i].n == 0 || entries[i].n > head->n_lines - n ||
-		    entries[i].bare > NAMECACHE_BARE_NAME)
+		    entries[i].bare > NAMECACHE_BARE_NAME || entries[i].undescribed > 1)
 			return false;
 		n += entries[i].n;
 	}
@@ -105,7 +108,7 @@ static bool lay_out(struct namecache *cache, const struct cache_head *head, size
 	const size_t lines = head->n_lines * sizeof(struct cache_line);
 	const uint8_t *body = cache->bytes + sizeof(*head);
 
-	if (size != sizeof(*head) + entries + lines + head->n_text || head->n_text == 0 ||
+	if (size != sizeof(*head) + entries + lines + head->n_text || head->n_text < 2 ||
 	    body[entries + lines + head->n_text - 1] != '\0' ||
 	    crc32_z(0, body, size - sizeof(*head)) != head->crc ||
 	    !entries_are_sound((const struct cache_entry *)body, head))
@@ -119,7 +122,8 @@ static bool lay_out(struct namecache *cache, const struct cache_head *head, size
 	return true;
 }
 
-static void file_take(struct namecache *cache, int fd, const struct stat *status)
+/* `unseen`: of the debug file the cache's own word is taken. */
+static void file_take(struct namecache *cache, int fd, const struct stat *status, bool unseen)
 {
 	const size_t size = (size_t)status->st_size;
 	struct cache_head head;
@@ -130,13 +134,15 @@ static void file_take(struct namecache *cache, int fd, const struct stat *status
 	if (!cache->bytes || !file_read_at(fd, 0, cache->bytes, size))
 		return;
 	memcpy(&head, cache->bytes, sizeof(head));
+	if (unseen && memcmp(&head.files[0], &cache->head.files[0], sizeof(head.files[0])) == 0)
+		cache->head.files[1] = head.files[1];
 	if (memcmp(&head, &cache->head, offsetof(struct cache_head, n_entries)) != 0 ||
 	    !lay_out(cache, &head, size))
 		return;
 	cache->stale = time(NULL) - status->st_mtim.tv_sec > DAY_S;
 }
 
-static void file_load(struct namecache *cache)
+static void file_load(struct namecache *cache, bool unseen)
 {
 	const int fd = open(cache->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat status;
@@ -144,55 +150,8 @@ static void file_load(struct namecache *cache)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &status) == 0)
-		file_take(cache, fd, &status);
+		file_take(cache, fd, &status, unseen);
 	close(fd);
-}
-
-struct namecache *namecache_open(const char *folder, const struct namecache_module *module,
-				 const struct timespec *opened)
-{
-	struct namecache *cache;
-	struct cache_head head = { .n_entries = 0 };
-
-	if (module->build_id_size == 0 || !identify_all(module, head.files))
-		return NULL;
-	for (size_t i = 0; i < 2; i++) {
-		if (head.files[i].changed_ns + SETTLED_NS > nanoseconds(opened))
-			return NULL;
-	}
-	snprintf(head.made_by, sizeof(head.made_by), "msrec %s, rules %s, libdw %s\n", MSREC_VERSION, RULES,
-		 dwfl_version(NULL));
-	cache = calloc(1, sizeof(*cache));
-	if (!cache)
-		return NULL;
-	cache->head = head;
-	cache->folder = strdup(folder);
-	cache->path = path_create(folder, module);
-	if (!cache->folder || !cache->path) {
-		namecache_close(cache);
-		return NULL;
-	}
-	file_load(cache);
-	return cache;
-}
-
-void namecache_close(struct namecache *cache)
-{
-	if (!cache)
-		return;
-	pool_finish(&cache->chains);
-	free(cache->additions);
-	free(cache->bytes);
-	free(cache->path);
-	free(cache->folder);
-	free(cache);
-}
-
-bool namecache_is_about(const struct namecache *cache, const struct namecache_module *module)
-{
-	struct cache_identity files[2];
-
-	return identify_all(module, files) && memcmp(files, cache->head.files, sizeof(files)) == 0;
 }
 
 /* The file ends with a NUL, so each text does. */
@@ -204,6 +163,107 @@ static bool text_fits(const struct namecache *cache, uint32_t at)
 static const char *text_at(const struct namecache *cache, uint32_t at)
 {
 	return at ? cache->text + at : NULL;
+}
+
+static bool is_settled(const struct cache_identity *file, const struct timespec *opened)
+{
+	return file->changed_ns + SETTLED_NS <= nanoseconds(opened);
+}
+
+static struct namecache *open_cache(const char *folder, const struct namecache_module *module,
+				    const struct timespec *opened, bool unseen)
+{
+	struct namecache *cache;
+	struct cache_head head = { .n_entries = 0 };
+
+	if (module->build_id_size == 0 || !identify_all(module, head.files))
+		return NULL;
+	for (size_t i = 0; i < 2; i++) {
+		if (!is_settled(&head.files[i], opened))
+			return NULL;
+	}
+	snprintf(head.made_by, sizeof(head.made_by), "msrec %s, rules %s, libdw %s\n", MSREC_VERSION, RULES,
+		 dwfl_version(NULL));
+	cache = calloc(1, sizeof(*cache));
+	if (!cache)
+		return NULL;
+	cache->head = head;
+	cache->folder = strdup(folder);
+	cache->path = path_create(folder, module);
+	cache->link = strdup(module->link ? module->link : "");
+	if (!cache->folder || !cache->path || !cache->link) {
+		namecache_close(cache);
+		return NULL;
+	}
+	file_load(cache, unseen);
+	return cache;
+}
+
+struct namecache *namecache_open(const char *folder, const struct namecache_module *module,
+				 const struct timespec *opened)
+{
+	return open_cache(folder, module, opened, false);
+}
+
+/* True: libdwfl finds the debug file that the cache is about, or none if the cache knows none. */
+static bool finds_the_same(const struct namecache *cache, const struct debug_paths *paths,
+			   const struct timespec *opened)
+{
+	static const struct cache_identity none;
+	struct cache_identity identity;
+	char *first;
+	const bool any = debug_paths_first(paths, &first);
+	const bool same =
+		any ? first && identify(first, &identity) &&
+				memcmp(&identity, &cache->head.files[1], sizeof(identity)) == 0 &&
+				is_settled(&identity, opened)
+		    : memcmp(&cache->head.files[1], &none, sizeof(none)) == 0 && !debuginfod_is_wanted();
+
+	free(first);
+	return same;
+}
+
+struct namecache *namecache_open_unseen(const char *folder, const struct namecache_module *module,
+					const char *debug_path, const struct timespec *opened)
+{
+	struct namecache *cache = open_cache(folder, module, opened, true);
+	struct debug_paths paths = { .path = debug_path,
+				     .file = module->files[0],
+				     .build_id = module->build_id,
+				     .build_id_size = module->build_id_size };
+	char *link = NULL;
+
+	if (cache && cache->entries && text_fits(cache, CACHE_LINK))
+		link = strdup(cache->text + CACHE_LINK);
+	paths.link = link && *link ? link : NULL;
+	if (!link || !finds_the_same(cache, &paths, opened)) {
+		free(link);
+		namecache_close(cache);
+		return NULL;
+	}
+	free(cache->link);
+	cache->link = link;
+	return cache;
+}
+
+void namecache_close(struct namecache *cache)
+{
+	if (!cache)
+		return;
+	pool_finish(&cache->chains);
+	free(cache->additions);
+	free(cache->bytes);
+	free(cache->link);
+	free(cache->path);
+	free(cache->folder);
+	free(cache);
+}
+
+bool namecache_is_about(const struct namecache *cache, const struct namecache_module *module)
+{
+	struct cache_identity files[2];
+
+	return identify_all(module, files) && memcmp(files, cache->head.files, sizeof(files)) == 0;
 }
 
 /* False: the line makes no sense. */
@@ -255,24 +315,32 @@ static bool lines_take(const struct namecache *cache, const struct cache_entry *
 }
 
 size_t namecache_find(const struct namecache *cache, uint64_t address, struct symbol_line *lines, size_t max,
-		      enum namecache_bare *bare)
+		      struct namecache_entry *found)
 {
 	const struct cache_entry *entry = entry_at(cache, address);
 
-	if (!entry || entry->n > max || !lines_take(cache, entry, lines))
+	if (!entry || entry->n > max || !text_fits(cache, entry->linker) || !lines_take(cache, entry, lines))
 		return 0;
-	*bare = entry->bare;
+	*found = (struct namecache_entry){ entry->bare, text_at(cache, entry->linker), entry->undescribed };
 	return entry->n;
 }
 
 /* ---- writing ---- */
 
-void namecache_add(struct namecache *cache, uint64_t address, const struct symbol_chain *chain)
+static void add(struct namecache *cache, const struct cache_addition *addition)
 {
-	if (!cache_file_takes(chain) || !array_reserve(&cache->additions, cache->n_additions,
-						       &cache->capacity, sizeof(*cache->additions)))
-		return;
-	cache->additions[cache->n_additions++] = (struct cache_addition){ address, chain };
+	if (cache_file_takes(addition) &&
+	    array_reserve(&cache->additions, cache->n_additions, &cache->capacity, sizeof(*cache->additions)))
+		cache->additions[cache->n_additions++] = *addition;
+}
+
+void namecache_add(struct namecache *cache, uint64_t address, const struct symbol_chain *chain,
+		   const char *linker, bool undescribed)
+{
+	const struct cache_addition addition = { address, chain, linker, undescribed };
+
+	if (!entry_at(cache, address))
+		add(cache, &addition);
 }
 
 /* Adds the entries of the old file: the next one is made of additions only. False: no memory. */
@@ -294,7 +362,13 @@ static bool take_over(struct namecache *cache)
 			continue;
 		if (entry->bare != NAMECACHE_NO_BARE)
 			chain->bare = entry->bare == NAMECACHE_BARE_LINE ? lines : &no_line;
-		namecache_add(cache, entry->address, chain);
+		if (text_fits(cache, entry->linker)) {
+			const struct cache_addition addition = { entry->address, chain,
+								 text_at(cache, entry->linker),
+								 entry->undescribed };
+
+			add(cache, &addition);
+		}
 	}
 	return true;
 }
@@ -305,5 +379,6 @@ void namecache_save(struct namecache *cache)
 		utimensat(AT_FDCWD, cache->path, NULL, AT_SYMLINK_NOFOLLOW);
 	if (cache->n_additions == 0 || !take_over(cache))
 		return;
-	cache_file_write(cache->folder, cache->path, &cache->head, cache->additions, cache->n_additions);
+	cache_file_write(cache->folder, cache->path, &cache->head, cache->link, cache->additions,
+			 cache->n_additions);
 }

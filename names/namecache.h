@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The name cache: names and lines of a module's addresses, kept for the next replay. Another question about a trace, or
- * another trace of the same program, then needs no DWARF. One file a module, named by its build id, in
+ * another trace of the same program, then needs neither DWARF nor symbol tables. One file a module, named by its build
+ * id, in
  *
  *   $MSREC_CACHE, if that is set; nothing is cached if it is empty;
  *   else $XDG_CACHE_HOME/msrec, if that is an absolute path;
@@ -30,6 +31,7 @@ struct namecache_module {
 	const uint8_t *build_id;
 	size_t build_id_size;
 	const char *files[2]; /* the module's own, and its debug file or NULL */
+	const char *link;     /* the debug link in the former; NULL: none, or not known */
 };
 
 /*
@@ -38,6 +40,15 @@ struct namecache_module {
  */
 struct namecache *namecache_open(const char *folder, const struct namecache_module *module,
 				 const struct timespec *opened);
+
+/*
+ * The same without a look into any file: which files the cache is about is told by the cache, and there is no debug file
+ * in `module`. NULL also if libdwfl could find another debug file by now, or one at all, in its list of folders
+ * `debug_path`.
+ */
+struct namecache *namecache_open_unseen(const char *folder, const struct namecache_module *module,
+					const char *debug_path, const struct timespec *opened);
+
 void namecache_close(struct namecache *cache); /* NULL is allowed */
 
 /* True: the cache is about these files. */
@@ -50,15 +61,26 @@ enum namecache_bare {
 	NAMECACHE_BARE_NAME, /* the function alone */
 };
 
+/* What is known of an address beside its lines. */
+struct namecache_entry {
+	enum namecache_bare bare;
+	const char *linker; /* the symbol as it stands in the file; NULL: none */
+	bool undescribed;   /* no debug information was found */
+};
+
 /*
- * Stores the lines of the chain at an address, without the function of the last one. The texts live until
- * namecache_close(). Returns how many; 0: the cache has none, or more than `max`.
+ * Stores the lines of the chain at an address. The texts live until namecache_close(). Returns how many; 0: the cache has
+ * none, or more than `max`.
  */
 size_t namecache_find(const struct namecache *cache, uint64_t address, struct symbol_line *lines, size_t max,
-		      enum namecache_bare *bare);
+		      struct namecache_entry *entry);
 
-/* Adds a chain, which must live as long as the cache. Without memory it is left out. */
-void namecache_add(struct namecache *cache, uint64_t address, const struct symbol_chain *chain);
+/*
+ * Adds a chain, which must live as long as the cache, as must `linker`; NULL: there is no symbol. An address that the
+ * cache has already keeps its chain. Without memory it is left out.
+ */
+void namecache_add(struct namecache *cache, uint64_t address, const struct symbol_chain *chain,
+		   const char *linker, bool undescribed);
 
 /* Writes what has been added. Renews the age of a file that was used. */
 void namecache_save(struct namecache *cache);

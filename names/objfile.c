@@ -125,6 +125,11 @@ void objfile_search_destroy(struct objfile_search *search)
 	free(search);
 }
 
+const char *objfile_search_usual(const struct objfile_search *search)
+{
+	return search->n == 0 ? search->debug_path : NULL;
+}
+
 static bool elf_fits(Elf *elf, const char *file, const struct wanted *wanted)
 {
 	const void *id;

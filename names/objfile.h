@@ -36,6 +36,9 @@ struct objfile_search;
 struct objfile_search *objfile_search_create(const char *const *dirs, size_t n);
 void objfile_search_destroy(struct objfile_search *search); /* NULL is allowed */
 
+/* libdwfl's list of folders with debug files; NULL: there are search folders, which come first. */
+const char *objfile_search_usual(const struct objfile_search *search);
+
 struct objfile {
 	Dwfl *dwfl;                      /* holds this one module; owned */
 	Dwfl_Module *module;             /* owned by dwfl */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <elfutils/libdwelf.h>
+
 #include "memory_lack.h"
 
 /* A module's symbols come from its own file, a debug file, and a table embedded in the former. */
@@ -130,9 +132,31 @@ static struct namecache_module files_of(const struct symbol_module *module)
 	struct namecache_module files = { .build_id = module->build_id,
 					  .build_id_size = module->build_id_size };
 
+	GElf_Addr bias;
+	GElf_Word crc;
+	Elf *elf = dwfl_module_getelf(module->objfile.module, &bias);
+
 	dwfl_module_info(module->objfile.module, NULL, NULL, NULL, NULL, NULL, &files.files[0],
 			 &files.files[1]);
+	files.link = elf ? dwelf_elf_gnu_debuglink(elf, &crc) : NULL;
 	return files;
+}
+
+struct namecache *symbol_module_unseen(struct symbol_module *module, const struct symbol_sources *sources)
+{
+	const struct namecache_module files = { .build_id = module->build_id,
+						.build_id_size = module->build_id_size,
+						.files[0] = module->path };
+	const char *debug_path = objfile_search_usual(sources->search);
+
+	if (module->opened)
+		return NULL;
+	if (!module->unseen_asked && sources->cache_folder && debug_path && !module->pinned &&
+	    module->path[0] == '/')
+		module->cache = namecache_open_unseen(sources->cache_folder, &files, debug_path,
+						      &sources->cache_time);
+	module->unseen_asked = true;
+	return module->cache;
 }
 
 struct namecache *symbol_module_cache(struct symbol_module *module, struct symbol_sources *sources)
@@ -140,7 +164,12 @@ struct namecache *symbol_module_cache(struct symbol_module *module, struct symbo
 	if (!module->cache_asked && sources->cache_folder && module->objfile.module) {
 		const struct namecache_module files = files_of(module);
 
-		module->cache = namecache_open(sources->cache_folder, &files, &sources->cache_time);
+		if (module->cache && !namecache_is_about(module->cache, &files)) {
+			namecache_close(module->cache);
+			module->cache = NULL;
+		}
+		if (!module->cache)
+			module->cache = namecache_open(sources->cache_folder, &files, &sources->cache_time);
 	}
 	module->cache_asked = true;
 	return module->cache;

@@ -37,6 +37,7 @@ struct symbol_module {
 	bool opened;
 	bool described; /* symbol_module_describe() was called */
 	bool cache_asked;
+	bool unseen_asked;         /* symbol_module_unseen() was called */
 	bool lacks_split;          /* a notice says so */
 	struct objfile objfile;    /* cleared if there is no file */
 	struct symtab *symtab;     /* NULL without a file */
@@ -53,6 +54,9 @@ void symbol_module_finish(struct symbol_module *module);
 
 /* Opens the file and reads its symbols. In all functions below, only the first call does something. */
 void symbol_module_open(struct symbol_module *module, struct symbol_sources *sources);
+
+/* The module's name cache, if it is known without a look into the module's file; NULL: it isn't, or that was opened. */
+struct namecache *symbol_module_unseen(struct symbol_module *module, const struct symbol_sources *sources);
 
 /* The module's name cache, NULL if there is none. */
 struct namecache *symbol_module_cache(struct symbol_module *module, struct symbol_sources *sources);

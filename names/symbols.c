@@ -45,35 +45,6 @@ static struct symbol_module *open_module(struct symbols *symbols, uint32_t index
 	return &symbols->modules[index];
 }
 
-/* The item of an address; NULL: unknown module, or no memory. */
-static struct resolved *resolve(struct symbols *symbols, uint32_t index, uint64_t address)
-{
-	struct resolved *resolved;
-	struct symbol_module *module;
-	bool fresh;
-
-	if (index >= symbols->n_modules)
-		return NULL;
-	resolved = address_table_at(&symbols->addresses, index, address, &fresh);
-	if (!resolved)
-		symbols->sources.notices.starved = true;
-	if (!resolved || !fresh)
-		return resolved;
-	module = open_module(symbols, index);
-	if (module->symtab)
-		resolved->symbol = symtab_find(module->symtab, address);
-	return resolved;
-}
-
-/* NULL: no symbol covers the address. */
-static struct symbol *resolved_symbol(const struct symbols *symbols, const struct resolved *resolved)
-{
-	if (!resolved || resolved->symbol == SYMTAB_NONE)
-		return NULL;
-	assert(resolved->module < symbols->n_modules);
-	return symtab_at(symbols->modules[resolved->module].symtab, resolved->symbol);
-}
-
 /* ---- life ---- */
 
 struct symbols *symbols_create(const char *const *search_dirs, size_t n)
@@ -133,6 +104,15 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
 
 /* ---- look-ups ---- */
 
+/* NULL: no symbol covers the address. */
+static struct symbol *resolved_symbol(const struct symbols *symbols, const struct resolved *resolved)
+{
+	if (!resolved || resolved->symbol == SYMTAB_NONE)
+		return NULL;
+	assert(resolved->module < symbols->n_modules);
+	return symtab_at(symbols->modules[resolved->module].symtab, resolved->symbol);
+}
+
 static bool has_stem(const char *name, const char *stem)
 {
 	size_t n = strlen(stem);
@@ -150,13 +130,6 @@ enum symbol_role symbol_role_of(const char *name)
 	    has_stem(name, "__libc_start_main") || has_stem(name, "generic_start_main"))
 		return SYMBOL_BELOW_MAIN;
 	return SYMBOL_OTHER;
-}
-
-const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address)
-{
-	const struct symbol *symbol = resolved_symbol(symbols, resolve(symbols, module, address));
-
-	return symbol ? symbol->name : NULL;
 }
 
 bool symbols_has_file(struct symbols *symbols, uint32_t module)
@@ -191,13 +164,6 @@ static const char *symbol_readable(struct symbols *symbols, struct symbol *symbo
 	symbol->readable = keep_shown(symbols, name, strlen(name));
 	free(readable);
 	return symbol->readable;
-}
-
-const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address)
-{
-	struct symbol *symbol = resolved_symbol(symbols, resolve(symbols, module, address));
-
-	return symbol ? symbol_readable(symbols, symbol) : NULL;
 }
 
 static const char *frame_directory(struct symbols *symbols, const struct lineinfo_frame *frame)
@@ -278,7 +244,8 @@ struct description {
 	size_t n;
 	struct symbol_line lines[CHAIN_MAX];
 	enum namecache_bare bare, bare_3_24;
-	bool is_new; /* the name cache lacks it, and the same would be found again */
+	bool is_new;      /* the name cache lacks it, and the same would be found again */
+	bool undescribed; /* there is no debug information */
 };
 
 /* What Massif knows of an address: both versions open no .dwo files; only 3.24 knows indices and DWARF 5's skeletons. */
@@ -308,6 +275,8 @@ static void describe_from_files(struct symbols *symbols, struct symbol_module *m
 		description->is_new =
 			lineinfo_is_whole(module->lineinfo) && !frames[0].split && !frames[0].lacks;
 		limit_knowledge(&frames[0], lineinfo_outside_text(module->lineinfo, address), description);
+	} else {
+		description->is_new = description->undescribed = module->objfile.module;
 	}
 	symbol_sources_note_memory(&symbols->sources);
 	description->n = n ? n : 1;
@@ -327,24 +296,34 @@ static void keep_texts(struct symbols *symbols, struct symbol_line *line)
 	}
 }
 
+/* Takes what a cache knows; false: nothing. */
+static bool describe_from_cache(struct symbols *symbols, const struct namecache *cache, uint64_t address,
+				struct description *description, const char **linker)
+{
+	struct namecache_entry entry = { .linker = NULL };
+
+	description->n = cache ? namecache_find(cache, address, description->lines, CHAIN_MAX, &entry) : 0;
+	for (size_t i = 0; i < description->n; i++)
+		keep_texts(symbols, &description->lines[i]);
+	description->bare = entry.bare;
+	description->undescribed = entry.undescribed;
+	/* Nothing is kept of .dwo files. */
+	description->bare_3_24 = entry.bare == NAMECACHE_BARE_NAME ? NAMECACHE_BARE_NAME : NAMECACHE_NO_BARE;
+	*linker = entry.linker;
+	return description->n;
+}
+
 static void describe(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 		     struct description *description)
 {
 	const struct namecache *cache = symbol_module_cache(module, &symbols->sources);
+	const char *linker;
 
-	description->n = 0;
+	/* Debug information that was not there may be by now. */
+	if (describe_from_cache(symbols, cache, address, description, &linker) && !description->undescribed)
+		return;
 	description->bare = description->bare_3_24 = NAMECACHE_NO_BARE;
-	description->is_new = false;
-	if (cache)
-		description->n =
-			namecache_find(cache, address, description->lines, CHAIN_MAX, &description->bare);
-	/* Nothing is kept of .dwo files. */
-	if (description->bare == NAMECACHE_BARE_NAME)
-		description->bare_3_24 = NAMECACHE_BARE_NAME;
-	for (size_t i = 0; i < description->n; i++)
-		keep_texts(symbols, &description->lines[i]);
-	if (description->n == 0)
-		describe_from_files(symbols, module, address, description);
+	describe_from_files(symbols, module, address, description);
 }
 
 /* Makes the one line, at `bare`, that a chain of `n` lines is to Massif. NULL: the chain is. */
@@ -359,17 +338,13 @@ static const struct symbol_line *bare_line(enum namecache_bare knowledge, const 
 	return bare;
 }
 
-static const struct symbol_chain *chain_create(struct symbols *symbols, const struct resolved *resolved)
+static struct symbol_chain *chain_create(struct symbols *symbols, const struct description *description,
+					 const char *function)
 {
-	struct symbol_module *module = &symbols->modules[resolved->module];
-	struct symbol *symbol = resolved_symbol(symbols, resolved);
-	struct description description;
+	const size_t n = description->n;
 	struct symbol_chain *chain;
 	struct symbol_line *lines;
-	size_t n;
 
-	describe(symbols, module, resolved->address, &description);
-	n = description.n;
 	assert(n > 0 && n <= CHAIN_MAX);
 	chain = pool_take(&symbols->addresses.chains, sizeof(*chain) + (n + 2) * sizeof(*lines));
 	if (!chain) {
@@ -377,15 +352,84 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 		return NULL;
 	}
 	lines = (struct symbol_line *)(chain + 1);
-	memcpy(lines, description.lines, n * sizeof(*lines));
-	if (symbol)
-		lines[n - 1].function = symbol_readable(symbols, symbol);
+	memcpy(lines, description->lines, n * sizeof(*lines));
+	if (function)
+		lines[n - 1].function = function;
 	*chain = (struct symbol_chain){ .n = (uint32_t)n, .lines = lines };
-	chain->bare = bare_line(description.bare, lines, n, &lines[n]);
-	chain->bare_3_24 = bare_line(description.bare_3_24, lines, n, &lines[n + 1]);
-	if (description.is_new && module->cache)
-		namecache_add(module->cache, resolved->address, chain);
+	chain->bare = bare_line(description->bare, lines, n, &lines[n]);
+	chain->bare_3_24 = bare_line(description->bare_3_24, lines, n, &lines[n + 1]);
 	return chain;
+}
+
+static const struct symbol_chain *chain_from_files(struct symbols *symbols, const struct resolved *resolved)
+{
+	struct symbol_module *module = &symbols->modules[resolved->module];
+	struct symbol *symbol = resolved_symbol(symbols, resolved);
+	struct description description = { .is_new = false };
+	struct symbol_chain *chain;
+
+	describe(symbols, module, resolved->address, &description);
+	chain = chain_create(symbols, &description, symbol ? symbol_readable(symbols, symbol) : NULL);
+	if (chain && description.is_new && module->cache)
+		namecache_add(module->cache, resolved->address, chain, symbol ? symbol->name : NULL,
+			      description.undescribed);
+	return chain;
+}
+
+/* Takes all from the name cache. False: that is not enough. */
+static bool resolve_unseen(struct symbols *symbols, struct resolved *resolved)
+{
+	struct symbol_module *module = &symbols->modules[resolved->module];
+	struct description description;
+	const char *linker;
+
+	if (!describe_from_cache(symbols, symbol_module_unseen(module, &symbols->sources), resolved->address,
+				 &description, &linker))
+		return false;
+	resolved->chain = chain_create(symbols, &description, NULL);
+	resolved->linker = linker ? string_set_add(symbols->strings, linker, strlen(linker)) : NULL;
+	resolved->cached = resolved->chain && (resolved->linker || !linker);
+	return resolved->cached;
+}
+
+/* The item of an address; NULL: unknown module, or no memory. */
+static struct resolved *resolve(struct symbols *symbols, uint32_t index, uint64_t address)
+{
+	struct resolved *resolved;
+	struct symbol_module *module;
+	bool fresh;
+
+	if (index >= symbols->n_modules)
+		return NULL;
+	resolved = address_table_at(&symbols->addresses, index, address, &fresh);
+	if (!resolved)
+		symbols->sources.notices.starved = true;
+	if (!resolved || !fresh || resolve_unseen(symbols, resolved))
+		return resolved;
+	module = open_module(symbols, index);
+	if (module->symtab)
+		resolved->symbol = symtab_find(module->symtab, address);
+	return resolved;
+}
+
+const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	const struct resolved *resolved = resolve(symbols, module, address);
+	const struct symbol *symbol = resolved_symbol(symbols, resolved);
+
+	if (resolved && resolved->cached)
+		return resolved->linker;
+	return symbol ? symbol->name : NULL;
+}
+
+const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	const struct resolved *resolved = resolve(symbols, module, address);
+	struct symbol *symbol = resolved_symbol(symbols, resolved);
+
+	if (resolved && resolved->cached)
+		return resolved->linker ? resolved->chain->lines[resolved->chain->n - 1].function : NULL;
+	return symbol ? symbol_readable(symbols, symbol) : NULL;
 }
 
 const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module, uint64_t address)
@@ -393,7 +437,7 @@ const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t mo
 	struct resolved *resolved = resolve(symbols, module, address);
 
 	if (resolved && !resolved->chain)
-		resolved->chain = chain_create(symbols, resolved);
+		resolved->chain = chain_from_files(symbols, resolved);
 	return resolved && resolved->chain ? resolved->chain : &unknown_chain;
 }
 

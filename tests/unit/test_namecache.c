@@ -25,7 +25,9 @@
 #define LINES_MAX 8
 
 static const uint8_t build_id[] = { 0x01, 0x23, 0xab };
-static const struct namecache_module module = { build_id, sizeof(build_id), { "program", "program.debug" } };
+static const struct namecache_module module = {
+	build_id, sizeof(build_id), { "program", "program.debug" }, NULL
+};
 
 static const struct symbol_line unknown = { .line = 0 };
 static const struct symbol_line calls[] = {
@@ -40,6 +42,17 @@ static const struct symbol_chain known[] = { { .n = 3, .lines = calls },
 					     { .n = 2, .lines = calls + 1, .bare = &name_alone },
 					     { .n = 1, .lines = &unknown } };
 #define KNOWN (sizeof(known) / sizeof(known[0]))
+
+/* What the tests give a chain beside its lines. */
+static const char *linker_of(const struct symbol_chain *chain)
+{
+	return chain->n == 3 ? "_Z5outerv" : NULL;
+}
+
+static void add(struct namecache *cache, uint64_t address, const struct symbol_chain *chain)
+{
+	namecache_add(cache, address, chain, linker_of(chain), chain->n == 1);
+}
 
 static void put(const char *name, const char *content)
 {
@@ -98,28 +111,30 @@ static void expect_text(const char *text, const char *expected)
 static void expect(const struct namecache *cache, uint64_t address, const struct symbol_chain *chain)
 {
 	struct symbol_line lines[LINES_MAX];
-	enum namecache_bare bare;
+	struct namecache_entry entry;
 
-	assert_int_equal(namecache_find(cache, address, lines, LINES_MAX, &bare), chain->n);
+	assert_int_equal(namecache_find(cache, address, lines, LINES_MAX, &entry), chain->n);
 	for (uint32_t i = 0; i < chain->n; i++) {
-		expect_text(lines[i].function, i + 1 < chain->n ? chain->lines[i].function : NULL);
+		expect_text(lines[i].function, chain->lines[i].function);
 		expect_text(lines[i].directory, chain->lines[i].directory);
 		expect_text(lines[i].file, chain->lines[i].file);
 		assert_int_equal(lines[i].line, chain->lines[i].line);
 		expect_text(lines[i].plain, chain->lines[i].plain);
 		expect_text(lines[i].massif, chain->lines[i].massif);
 	}
-	assert_int_equal(bare, !chain->bare        ? NAMECACHE_NO_BARE
-			       : chain->bare->file ? NAMECACHE_BARE_LINE
-						   : NAMECACHE_BARE_NAME);
+	assert_int_equal(entry.bare, !chain->bare        ? NAMECACHE_NO_BARE
+				     : chain->bare->file ? NAMECACHE_BARE_LINE
+							 : NAMECACHE_BARE_NAME);
+	expect_text(entry.linker, linker_of(chain));
+	assert_int_equal(entry.undescribed, chain->n == 1);
 }
 
 static bool is_known(const struct namecache *cache, uint64_t address)
 {
 	struct symbol_line lines[LINES_MAX];
-	enum namecache_bare bare;
+	struct namecache_entry entry;
 
-	return namecache_find(cache, address, lines, LINES_MAX, &bare) > 0;
+	return namecache_find(cache, address, lines, LINES_MAX, &entry) > 0;
 }
 
 /* The known chains at addresses first, first + 0x1000 ... */
@@ -128,7 +143,7 @@ static void keep(uint64_t first)
 	struct namecache *cache = cache_open();
 
 	for (size_t i = 0; i < KNOWN; i++)
-		namecache_add(cache, first + 0x1000 * (KNOWN - 1 - i), &known[KNOWN - 1 - i]);
+		add(cache, first + 0x1000 * (KNOWN - 1 - i), &known[KNOWN - 1 - i]);
 	namecache_save(cache);
 	namecache_close(cache);
 }
@@ -136,7 +151,7 @@ static void keep(uint64_t first)
 static void test_come_back(void **state)
 {
 	struct symbol_line lines[2];
-	enum namecache_bare bare;
+	struct namecache_entry entry;
 	struct namecache *cache;
 	struct stat status;
 
@@ -151,7 +166,7 @@ static void test_come_back(void **state)
 	assert_false(is_known(cache, 0));
 	assert_false(is_known(cache, 0x5001));
 	assert_false(is_known(cache, UINT64_MAX));
-	assert_int_equal(namecache_find(cache, 0x5000, lines, 2, &bare), 0);
+	assert_int_equal(namecache_find(cache, 0x5000, lines, 2, &entry), 0);
 	namecache_close(cache);
 	assert_int_equal(stat(KEPT, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
@@ -172,10 +187,10 @@ static void test_nothing_new_writes_nothing(void **state)
 static void test_only_the_same_files(void **state)
 {
 	const struct namecache_module others[] = {
-		{ build_id, 2, { "program", "program.debug" } },
-		{ build_id, sizeof(build_id), { "program.debug", "program" } },
-		{ build_id, sizeof(build_id), { "program", NULL } },
-		{ build_id, sizeof(build_id), { "program", "program" } },
+		{ build_id, 2, { "program", "program.debug" }, NULL },
+		{ build_id, sizeof(build_id), { "program.debug", "program" }, NULL },
+		{ build_id, sizeof(build_id), { "program", NULL }, NULL },
+		{ build_id, sizeof(build_id), { "program", "program" }, NULL },
 	};
 	struct namecache *cache;
 
@@ -207,9 +222,9 @@ static void test_only_the_same_files(void **state)
 static void test_new_files_wait(void **state)
 {
 	const struct namecache_module missing[] = {
-		{ build_id, sizeof(build_id), { "program", "nowhere" } },
-		{ build_id, sizeof(build_id), { NULL, "program.debug" } },
-		{ build_id, 0, { "program", "program.debug" } },
+		{ build_id, sizeof(build_id), { "program", "nowhere" }, NULL },
+		{ build_id, sizeof(build_id), { NULL, "program.debug" }, NULL },
+		{ build_id, 0, { "program", "program.debug" }, NULL },
 	};
 	struct namecache *cache;
 
@@ -245,11 +260,11 @@ static bool kept_try(void)
 {
 	struct namecache *cache = cache_open();
 	struct symbol_line lines[LINES_MAX];
-	enum namecache_bare bare;
+	struct namecache_entry entry;
 	bool found = false;
 
 	for (size_t i = 0; i < KNOWN; i++) {
-		const size_t n = namecache_find(cache, 0x1000 * i, lines, LINES_MAX, &bare);
+		const size_t n = namecache_find(cache, 0x1000 * i, lines, LINES_MAX, &entry);
 
 		for (size_t k = 0; k < n; k++)
 			assert_true((!lines[k].function || strlen(lines[k].function) < 4096) &&
@@ -304,7 +319,7 @@ static void test_hostile(void **state)
 			kept_try();
 			/* Impossible answers are dropped. */
 			cache = cache_open();
-			namecache_add(cache, 0x99000, &known[1]);
+			add(cache, 0x99000, &known[1]);
 			namecache_save(cache);
 			namecache_close(cache);
 			cache = cache_open();
@@ -324,14 +339,14 @@ static void test_long_texts(void **state)
 	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
-	namecache_add(cache, 1, &chains[0]);
-	namecache_add(cache, 2, &chains[1]); /* its function is the symbol's */
-	namecache_add(cache, 3, &known[0]);
+	add(cache, 1, &chains[0]);
+	add(cache, 2, &chains[1]);
+	add(cache, 3, &known[0]);
 	namecache_save(cache);
 	namecache_close(cache);
 	cache = cache_open();
 	assert_false(is_known(cache, 1));
-	expect(cache, 2, &chains[1]);
+	assert_false(is_known(cache, 2));
 	expect(cache, 3, &known[0]);
 	namecache_close(cache);
 }
@@ -346,11 +361,83 @@ static void test_shared_lines(void **state)
 	(void)state;
 	keep(0);
 	n = kept_read(bytes, sizeof(bytes));
-	memcpy(bytes + HEAD + 16 + 8, &first, sizeof(first)); /* of the second answer */
+	memcpy(bytes + HEAD + 24 + 8, &first, sizeof(first)); /* of the second answer */
 	crc = (uint32_t)crc32_z(0, bytes + HEAD, n - HEAD);
 	memcpy(bytes + HEAD - sizeof(crc), &crc, sizeof(crc));
 	kept_write(bytes, n);
 	assert_false(kept_try());
+}
+
+#define DEBUG_FILE "debug/.build-id/01/23ab.debug"
+
+/* Whether the cache of "program" is known to be right, and has an answer. */
+static bool is_right_unseen(void)
+{
+	const struct namecache_module seen = { build_id, sizeof(build_id), { "program", NULL }, NULL };
+	const struct timespec then = { .tv_sec = time(NULL) + 3600 };
+	struct namecache *cache;
+	char here[256], folders[300];
+
+	assert_non_null(getcwd(here, sizeof(here)));
+	snprintf(folders, sizeof(folders), ":/nowhere:%s/debug", here);
+	cache = namecache_open_unseen("folder/cache", &seen, folders, &then);
+	const bool right = cache != NULL;
+
+	if (right)
+		expect(cache, 0x100, &known[0]);
+	namecache_close(cache);
+	return right;
+}
+
+/* Replaces the cache by one for the program with this debug file and debug link. */
+static void keep_of(const char *debug_file, const char *link)
+{
+	const struct namecache_module of = { build_id, sizeof(build_id), { "program", debug_file }, link };
+	struct namecache *cache;
+
+	unlink(KEPT);
+	cache = open_in(&of, 3600);
+	assert_non_null(cache);
+	add(cache, 0x100, &known[0]);
+	namecache_save(cache);
+	namecache_close(cache);
+	assert_int_equal(access(KEPT, F_OK), 0);
+}
+
+static void test_unseen(void **state)
+{
+	(void)state;
+	unsetenv("DEBUGINFOD_URLS");
+	keep_of(NULL, NULL);
+	assert_false(is_right_unseen()); /* program.debug lies beside the program */
+	assert_int_equal(unlink("program.debug"), 0);
+	assert_true(is_right_unseen());
+	/* A server may have a debug file. */
+	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1/", 1);
+	assert_false(is_right_unseen());
+	unsetenv("DEBUGINFOD_URLS");
+	/* A debug file that was not there. */
+	assert_int_equal(mkdir("debug", 0700) | mkdir("debug/.build-id", 0700), 0);
+	assert_int_equal(mkdir("debug/.build-id/01", 0700), 0);
+	put(DEBUG_FILE, "its names");
+	assert_false(is_right_unseen());
+	keep_of(DEBUG_FILE, NULL);
+	assert_true(is_right_unseen());
+	put(DEBUG_FILE, "its new names");
+	assert_false(is_right_unseen());
+	/* Without one, a file that the debug link names is as good as any. */
+	assert_int_equal(unlink(DEBUG_FILE), 0);
+	assert_false(is_right_unseen());
+	keep_of(NULL, "link.debug");
+	assert_true(is_right_unseen());
+	put("debug/link.debug", "more names");
+	assert_false(is_right_unseen());
+	keep_of(NULL, "a/path.debug"); /* of a common file, which is elsewhere */
+	assert_false(is_right_unseen());
+	keep_of(NULL, NULL);
+	assert_true(is_right_unseen());
+	put("program", "another program");
+	assert_false(is_right_unseen());
 }
 
 static void grow_old(const char *name, int days)
@@ -465,6 +552,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hostile, enter, leave),
 		cmocka_unit_test_setup_teardown(test_long_texts, enter, leave),
 		cmocka_unit_test_setup_teardown(test_shared_lines, enter, leave),
+		cmocka_unit_test_setup_teardown(test_unseen, enter, leave),
 		cmocka_unit_test_setup_teardown(test_age, enter, leave),
 		cmocka_unit_test_setup_teardown(test_no_room, enter, leave),
 		cmocka_unit_test_setup_teardown(test_folder, enter, leave),
