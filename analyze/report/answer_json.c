@@ -177,21 +177,39 @@ static bool measure_table(struct out *counter, const struct extract *e, const st
 	return s->sizes;
 }
 
-/* Takes rows from the table whose rows take most, until so many bytes are gone or each table has one row. */
-static void drop_rows(const struct extract *e, struct shortened *tables, size_t n, uint64_t bytes)
+/*
+ * Takes rows from the table whose rows take most, until so many bytes are gone or each table but the first, which keeps one
+ * row, has `least`. False: none could be taken.
+ */
+static bool drop_rows(const struct extract *e, struct shortened *tables, size_t n, uint64_t bytes,
+		      size_t least)
 {
 	uint64_t gone = 0;
 	while (gone < bytes) {
 		size_t from = n;
 		for (size_t i = 0; i < n; i++) {
-			if (e->rows[i] > 1 && (from == n || tables[i].bytes > tables[from].bytes))
+			if (e->rows[i] > (i ? least : 1) &&
+			    (from == n || tables[i].bytes > tables[from].bytes))
 				from = i;
 		}
 		if (from == n)
-			return;
+			break;
 		const uint64_t size = tables[from].sizes[--e->rows[from]];
 		tables[from].bytes -= size;
 		gone += size;
+	}
+	return gone;
+}
+
+/* Drops rows until the section fits; only if one row of each table is too much do tables become empty. */
+static void drop_until_fit(struct out *counter, const struct extract *e, struct shortened *tables, size_t n,
+			   uint64_t most)
+{
+	for (size_t least = 2; least-- > 0;) {
+		uint64_t size;
+		do
+			size = size_of_section(counter, e);
+		while (size > most && drop_rows(e, tables, n, size - most, least));
 	}
 }
 
@@ -209,9 +227,8 @@ static bool fit_rows(struct out *counter, struct extract *e, uint64_t most)
 		fine = measure_table(counter, e, t, &tables[number]);
 	}
 	e->rows = rows;
-	const uint64_t size = fine ? size_of_section(counter, e) : 0;
-	if (size > most)
-		drop_rows(e, tables, n, size - most);
+	if (fine)
+		drop_until_fit(counter, e, tables, n, most);
 	for (size_t i = 0; i < n && tables; i++)
 		free(tables[i].sizes);
 	free(tables);

@@ -154,6 +154,27 @@ class Tests:
                     left += lacking
         assert left > 20, left
 
+    def test_json_of_long_names(self):
+        """It stays below 4 KB: if one row of each table is too much, all but the first table may be empty."""
+        lines = [f"module /lib/{'long' * 120}.so"]
+        for stack in range(4):
+            lines += [f"stack {stack} m{hex(0x1000 + stack)} m0x{2 * '1'}"]
+        for block in range(400):
+            lines += [f"time {block * 10**7}", f"alloc {block} malloc {block % 4} {100 + block % 3}"]
+            if block % 3:
+                lines.append(f"resize {block} {(block + 1) % 4} 900" if block % 2 else f"free {block}")
+        trace = self.scripted("\n".join(lines) + "\nend 5000000000\n")
+        emptied = 0
+        for words in [(section,) for section in SECTIONS] + [("--span=every:100ms",)]:
+            text = self.ask("--format=json", *words, trace)
+            assert len(text) < 4096, (words, len(text))
+            few, = json.loads(text)["sections"].values()
+            many, = json.loads(self.ask("--format=json", "--top=1000", *words, trace))["sections"].values()
+            tables = [key for key, rows in many.items() if isinstance(rows, list) and rows and isinstance(rows[0], dict)]
+            assert not tables or few[tables[0]], (words, few)
+            emptied += sum(not few[key] and few["left_out"][key] == len(many[key]) for key in tables)
+        assert emptied, "no table was empty"
+
     def test_widths(self):
         """No line is wider than the screen, and without UTF-8 all of them are ASCII."""
         for section in SECTIONS:
