@@ -31,6 +31,7 @@ struct import {
 	uint64_t tick_rate;  /* ticks a second, if the file doesn't give the unit of its clock */
 	const char *problem; /* set on failure: constant text, NULL: errno has it */
 	const char *warning; /* set on success if the trace isn't all of it: constant text */
+	const char *clock;   /* set on success if times of the trace are none: a notice, constant text */
 };
 
 #define IMPORT_NS_PER_MS 1000000u

@@ -311,6 +311,16 @@ static int read_time(struct state *s, const char *text)
 	return 0;
 }
 
+/* A notice on times of this unit; NULL: they are times. */
+static const char *clock_of(const char *unit)
+{
+	if (strcmp(unit, "i") == 0)
+		return "its times are instructions; each counts as a millisecond";
+	if (strcmp(unit, "B") == 0)
+		return "its times are bytes, allocated and freed; each counts as a millisecond";
+	return NULL;
+}
+
 static int read_line(void *state, char *line, size_t n)
 {
 	struct state *s = state;
@@ -325,6 +335,8 @@ static int read_line(void *state, char *line, size_t n)
 		s->command = strdup(line + 5);
 		return s->command ? 0 : import_check(s->import, MST_ERR_NOMEM);
 	}
+	if (strncmp(line, "time_unit: ", 11) == 0)
+		s->import->clock = clock_of(line + 11);
 	if (strncmp(line, "snapshot=", 9) == 0 && !s->writer)
 		return begin_trace(s);
 	if (strncmp(line, "time=", 5) == 0)

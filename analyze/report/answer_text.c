@@ -207,8 +207,11 @@ static void write_sentence(struct out *out, const char *text, unsigned width, un
 {
 	for (bool first = true; *text || first; first = false) {
 		const size_t n = line_of(text, width);
+		size_t shown = n;
+		while (shown && text[shown - 1] == ' ')
+			shown--;
 		pad(out, first ? 0 : indent);
-		out_write(out, text, n);
+		out_write(out, text, shown);
 		out_text(out, "\n");
 		text = next_line(text, n);
 	}

@@ -65,6 +65,8 @@ bool imported_read_file(const struct tool *tool, const struct importer *importer
 			tool_error(tool, "%s: %s", import->name, import->warning);
 		if (importer->notice)
 			tool_notice(tool, "%s: %s", import->name, importer->notice);
+		if (import->clock)
+			tool_notice(tool, "%s: %s", import->name, import->clock);
 		return true;
 	} else {
 		close(import->to);

@@ -389,6 +389,17 @@ class Tests:
                 assert ("counts the recorded blocks: it is no estimate" in said) == expected, (section, said)
             assert ("Estimates: the trace is a sample" in self.ask("peak", trace)) == expected
 
+    def test_times_that_are_none(self):
+        """A massif.out by instructions or bytes: a notice says that its times are no times."""
+        path = os.path.join(self.folder, "massif.out")
+        for unit, words in (("i", "its times are instructions"), ("B", "its times are bytes"), ("ms", None)):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(f"desc: (none)\ncmd: program\ntime_unit: {unit}\nsnapshot=0\ntime=40000\nmem_heap_B=5\n"
+                           "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\nn1: 5 (all)\n n0: 5 0x1: f (f.c:1)\n")
+            done = subprocess.run([self.msreport, path], capture_output=True, text=True, check=True)
+            assert ("each counts as a millisecond" in done.stderr) == bool(words), done.stderr
+            assert not words or words in done.stderr, done.stderr
+
     def test_executed(self):
         """A trace that ends where its program executed another one says how that is recorded."""
         said = [self.ask(self.record(name, *words)) for name, words in (("left", ("sh", "-c", "exec true")),
