@@ -375,7 +375,7 @@ static void note_data(struct report *r, const struct suggestions *all)
 			r->answer,
 			"No suggestion: none saves a hundredth of the calls or of the bytes, or a twentieth of "
 			"the peak.");
-	if (is_unsure(all))
+	if (is_unsure(all) && !turnover_has_free_stacks(r->turnover))
 		answer_note(r->answer, "Whether local variables would do: msrec --free-stacks=yes.");
 	if (!r->savings->without && r->once)
 		answer_note(r->answer, "What lowers the peak is not known: the input cannot be read twice.");

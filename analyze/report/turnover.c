@@ -48,6 +48,7 @@ struct freed_early {
 struct turnover {
 	struct observer observer;
 	bool lacks_identity;
+	bool free_stacks; /* a free had a stack */
 
 	struct turnover_place *places;
 	uint32_t n_places, room_places;
@@ -253,6 +254,7 @@ static void free_block(struct turnover *t, struct place_in_chunk *at, const stru
 	struct birth birth;
 	uint32_t number;
 	t->last[at->thread].place = NO_PLACE;
+	t->free_stacks |= call != MST_NONE && call != MST_ROOT_STACK;
 	if (!s->known)
 		return;
 	t->live -= s->size;
@@ -437,6 +439,11 @@ struct observer *turnover_observer(struct turnover *t)
 bool turnover_lacks_identity(const struct turnover *t)
 {
 	return t->lacks_identity;
+}
+
+bool turnover_has_free_stacks(const struct turnover *t)
+{
+	return t->free_stacks;
 }
 
 const struct turnover_place *turnover_places(const struct turnover *t, uint32_t *n)

@@ -50,6 +50,9 @@ struct turnover_place {
 		longest_to; /* the most steps that led to a block; first and last size */
 };
 
+/* Whether stacks of frees are recorded. */
+bool turnover_has_free_stacks(const struct turnover *turnover);
+
 /* In the order in which they came up; *n of them. */
 const struct turnover_place *turnover_places(const struct turnover *turnover, uint32_t *n);
 

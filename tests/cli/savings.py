@@ -58,6 +58,7 @@ class Tests:
         # Without the table the peak is that of the nodes, or where the table alone is.
         assert earlier["saved_peak_bytes"] == min(100000 * 40, 8 << 20), earlier
         assert section["sites_for_half"] == 1 and section["lower_peak"][0]["function"].startswith("scratch_table")
+        assert not any("--free-stacks" in note for note in section["notes"]), section["notes"]
 
     def test_without_stacks_of_frees(self):
         section = self.ask(self.record("bare", "--", "habits"))
