@@ -60,8 +60,8 @@ struct subject {
 
 /*
  * Invariants: `numbers` has a number once for each of the n items. An entry of births[] is free and in the list that
- * begins at `vacant`, or the number of one block in `map` or the place of one CHAINED block. Between chunks there are no
- * recent blocks. temporary <= freed, for each item;
+ * begins at `vacant`, or that of one block in `map` or of one CHAINED block. Between chunks there are no recent blocks.
+ * temporary <= freed, for each item;
  * pair < n_pairs unless there are none; while first.life is NO_LIFE, so is last.life. In a sound trace live_bytes <=
  * most_bytes, of each thread.
  */
@@ -92,8 +92,7 @@ struct lives {
 	struct recent *recent; /* [n_recent] by index of the block, from first_recent on */
 	uint64_t first_recent;
 	uint32_t n_recent, room_recent;
-	struct stretch *
-		stretches; /* [n_stretches] of the present chunk; the last one is that of the present record */
+	struct stretch *stretches; /* [n_stretches] of the chunk so far, the present one last */
 	uint32_t n_stretches, room_stretches;
 
 	struct subject *subjects; /* by token of the present chunk */

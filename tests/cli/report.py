@@ -170,7 +170,8 @@ class Tests:
             assert len(text) < 4096, (words, len(text))
             few, = json.loads(text)["sections"].values()
             many, = json.loads(self.ask("--format=json", "--top=1000", *words, trace))["sections"].values()
-            tables = [key for key, rows in many.items() if isinstance(rows, list) and rows and isinstance(rows[0], dict)]
+            tables = [key for key, rows in many.items()
+                      if isinstance(rows, list) and rows and isinstance(rows[0], dict)]
             assert not tables or few[tables[0]], (words, few)
             emptied += sum(not few[key] and few["left_out"][key] == len(many[key]) for key in tables)
         assert emptied, "no table was empty"
@@ -395,7 +396,8 @@ class Tests:
         for unit, words in (("i", "its times are instructions"), ("B", "its times are bytes"), ("ms", None)):
             with open(path, "w", encoding="ascii") as file:
                 file.write(f"desc: (none)\ncmd: program\ntime_unit: {unit}\nsnapshot=0\ntime=40000\nmem_heap_B=5\n"
-                           "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\nn1: 5 (all)\n n0: 5 0x1: f (f.c:1)\n")
+                           "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\n"
+                           "n1: 5 (all)\n n0: 5 0x1: f (f.c:1)\n")
             done = subprocess.run([self.msreport, path], capture_output=True, text=True, check=True)
             assert ("each counts as a millisecond" in done.stderr) == bool(words), done.stderr
             assert not words or words in done.stderr, done.stderr
