@@ -76,6 +76,17 @@ static uint32_t find_peak(struct profile *p, const struct mst_chunk *chunk)
 	return found;
 }
 
+/* Counts, from 0, how often each token occurs among the first `n` records. Of these and the others it looks at the fewer. */
+static void count_tokens(const struct mst_chunk *chunk, uint32_t n, uint32_t *counts)
+{
+	const bool others = n > chunk->n_records / 2;
+	const uint32_t end = others ? chunk->n_records : n;
+	for (uint32_t i = others ? n : 0; i < end; i++)
+		counts[chunk->records[i]]++;
+	for (uint32_t i = 0; i < chunk->n_tokens && others; i++)
+		counts[i] = chunk->tokens[i].count - counts[i];
+}
+
 int profile_add_sums(struct profile *p, const struct mst_chunk *chunk)
 {
 	if (!reserve_tokens(p, chunk->n_tokens))
@@ -86,8 +97,7 @@ int profile_add_sums(struct profile *p, const struct mst_chunk *chunk)
 	assert(peak <= chunk->n_records);
 	memset(counts, 0, chunk->n_tokens * sizeof(*counts));
 	if (peak) {
-		for (uint32_t i = 0; i < peak; i++)
-			counts[chunk->records[i]]++;
+		count_tokens(chunk, peak, counts);
 		error = add_tokens(p, chunk, counts);
 		p->table.point++;
 		p->point_ns = profile_record_ns(p, chunk, peak - 1);
