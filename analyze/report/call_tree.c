@@ -10,7 +10,7 @@
 static const struct answer_column columns[] = {
 	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
-	{ "chain", "calls", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	{ "chain", "frames", ANSWER_COUNT, ANSWER_EVERYWHERE },
 	{ "first", "from main inwards", ANSWER_FUNCTION, ANSWER_EVERYWHERE },
 	{ "depth", "", ANSWER_COUNT, ANSWER_DATA },
 	{ "function", "to", ANSWER_FUNCTION, ANSWER_EVERYWHERE },
