@@ -2,9 +2,11 @@
 #include "blocks.h"
 
 #include <assert.h>
-#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define FIRST_BUCKETS 1024u
 #define PAGE_BITS 11
@@ -78,7 +80,8 @@ static struct block_page *page_copy(struct block_page *from, uint32_t capacity)
 	return page;
 }
 
-/* Where in the page a block's word is; NULL: it has none. Compares 16 tags at a time: every x86-64 has SSE2. */
+#ifdef __SSE2__
+/* Where in the page a block's word is; NULL: it has none. Compares 16 tags at a time. */
 static inline uint64_t *page_search(struct block_page *page, uint8_t tag)
 {
 	const __m128i wanted = _mm_set1_epi8((char)tag);
@@ -96,6 +99,15 @@ static inline uint64_t *page_search(struct block_page *page, uint8_t tag)
 	}
 	return NULL;
 }
+#else
+/* The same where the C library compares as many at a time. */
+static inline uint64_t *page_search(struct block_page *page, uint8_t tag)
+{
+	const uint8_t *const found = memchr(page->tags, tag, page->n);
+
+	return found ? &page_words(page)[found - page->tags] : NULL;
+}
+#endif
 
 /* ---- the table ---- */
 

@@ -2,17 +2,13 @@
 #include "clock.h"
 
 #include <assert.h>
-#include <cpuid.h>
 #include <time.h>
-#include <x86intrin.h>
+
+#include "os.h"
 
 bool clock_tsc_usable(void)
 {
-	unsigned a, b, c, d;
-
-	/* Invariant TSC, and rdtscp, which waits for the instructions before it. */
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
-	       __get_cpuid(0x80000001, &a, &b, &c, &d) && (d & 1u << 27);
+	return cpu_clock_is_steady();
 }
 
 static uint64_t monotonic_ns(void)
@@ -39,7 +35,7 @@ void clock_start(struct clock *clock, bool use_tsc)
 	const uint64_t now = monotonic_ns();
 
 	*clock = (struct clock){ .use_tsc = use_tsc, .start_ns = now };
-	clock->first = clock->stamp[0] = clock->stamp[1] = use_tsc ? __rdtsc() : now;
+	clock->first = clock->stamp[0] = clock->stamp[1] = use_tsc ? cpu_clock_unordered() : now;
 }
 
 uint64_t clock_sample(struct clock *clock)
@@ -49,7 +45,7 @@ uint64_t clock_sample(struct clock *clock)
 	assert(now - clock->start_ns >= clock->ns[1]);
 	clock->stamp[0] = clock->stamp[1];
 	clock->ns[0] = clock->ns[1];
-	clock->stamp[1] = clock->use_tsc ? __rdtsc() : now;
+	clock->stamp[1] = clock->use_tsc ? cpu_clock_unordered() : now;
 	clock->ns[1] = now - clock->start_ns;
 	if (clock->stamp[1] > clock->stamp[0])
 		clock->scale = rate(clock->ns[1] - clock->ns[0], clock->stamp[1] - clock->stamp[0]);

@@ -16,6 +16,7 @@
 #include "messages.h"
 #include "mst_limits.h"
 #include "option_words.h"
+#include "os.h"
 #include "shm.h"
 #include "timed_marks.h"
 #include "words.h"
@@ -529,6 +530,9 @@ static void settle(struct command_line *line, struct argp_state *state)
 			   : capture->pages ? "pages"
 			   : capture->maps  ? "mmap"
 					    : "engine=valgrind");
+	if (!CPU_PATCHES_CODE && (line->pid || capture->pages))
+		argp_error(state, "--%s puts jumps into a program's code, which msrec does on x86-64 alone",
+			   line->pid ? "pid" : "pages");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of displace.c, where a build has no decoder of instructions. */
+/* In place of displace.c, where a build has no decoder of instructions, or code is another processor's. */
 #include "displace.h"
+
+#include "os.h"
 
 const char *displace_first(const struct code *code, uint64_t size, struct entry *entry)
 {
 	(void)code;
 	(void)size;
 	(void)entry;
-	return "this build of msrec lacks libzydis, which decodes instructions";
+	return CPU_PATCHES_CODE ? "this build of msrec lacks libzydis, which decodes instructions"
+				: "msrec puts jumps into code on x86-64 alone";
 }
 
 bool displace_is_target(const struct code *code, uint64_t size, const struct entry *entry)

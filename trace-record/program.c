@@ -10,6 +10,7 @@
 
 #include "elf_file.h"
 #include "entry_planner.h"
+#include "os.h"
 
 #define NOTES_MOST (1u << 20)
 #define INTERPRETER_MOST 4096u
@@ -250,7 +251,7 @@ static char *judge_elf64(const struct elf_file *f, const Elf64_Ehdr *header, boo
 	struct facts facts = { 0 };
 	char *objection, *text;
 
-	if (header->e_machine != EM_X86_64)
+	if (header->e_machine != CPU_MACHINE)
 		return asprintf(&text, "is for another kind of processor (ELF machine %u)",
 				header->e_machine) < 0
 			       ? NULL

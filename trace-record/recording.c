@@ -13,6 +13,7 @@
 
 #include "attachment.h"
 #include "frames.h"
+#include "os.h"
 #include "symbolizer.h"
 
 #define NAMES_NS 1000000000u /* between two looks at the names of threads */
@@ -73,7 +74,7 @@ static struct mst_file_info file_info(const struct session *s, const struct reco
 	return (struct mst_file_info){
 		.pid = (uint32_t)r->pid,
 		.parent_pid = r->parent_pid,
-		.machine = EM_X86_64,
+		.machine = CPU_MACHINE,
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 		.start_ns = s->start_realtime_ns + r->start_ns,
 		.sample_bytes = capture->sample_bytes,

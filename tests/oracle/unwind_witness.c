@@ -167,9 +167,8 @@ static void compare(struct witness *w, uint32_t node, uintptr_t caller)
 	}
 }
 
-static __attribute__((noinline)) void take(uintptr_t caller, const uintptr_t *frame)
+static __attribute__((noinline)) void take(const struct unwind_regs *regs)
 {
-	const struct unwind_regs regs = { caller, (uintptr_t)(frame + 2), frame[0] };
 	const int saved = errno;
 	struct witness *w;
 	uint32_t node;
@@ -177,14 +176,14 @@ static __attribute__((noinline)) void take(uintptr_t caller, const uintptr_t *fr
 	if (!atomic_load(&ready) || off || !(w = witness_now()) || w->busy)
 		return;
 	w->busy = true;
-	node = unwind_capture(w->stack, &regs);
+	node = unwind_capture(w->stack, regs);
 	if (atomic_fetch_add(&events, 1) % every == 0)
-		compare(w, node, caller);
+		compare(w, node, regs->pc);
 	w->busy = false;
 	errno = saved;
 }
 
-#define TAKE() take((uintptr_t)__builtin_return_address(0), (const uintptr_t *)__builtin_frame_address(0))
+#define TAKE() take(CALLER_REGS())
 
 static void resolve(void)
 {

@@ -36,11 +36,7 @@ static int libgcc_stack_add(struct _Unwind_Context *context, void *data)
 /* In a function in malloc's place: the registers of its caller. */
 static inline __attribute__((always_inline)) struct unwind_regs registers_of_caller(void)
 {
-	return (struct unwind_regs){
-		(uintptr_t)__builtin_return_address(0),
-		(uintptr_t)__builtin_frame_address(0) + 16,
-		*(uintptr_t *)__builtin_frame_address(0),
-	};
+	return *CALLER_REGS();
 }
 
 /* Finds the frame that returns to `pc`. Returns its index; `count` if there is none. */

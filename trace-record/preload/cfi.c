@@ -62,6 +62,9 @@ static bool parse_augmentation(struct cursor *c, const char *letters, struct cfi
 		case 'S':
 			f->signal = true;
 			break;
+		case 'B': /* with which key return addresses are signed; and that stack frames are tagged */
+		case 'G':
+			break;
 		default:
 			return !data.bad; /* unknown letters end it: their data is skipped by size */
 		}
@@ -89,7 +92,7 @@ static bool parse_common(const struct cfi_section *section, uintptr_t at, struct
 	f->return_register = (uint8_t)(version == 1 ? read_bytes(&c, 1) : read_uleb(&c));
 	f->signal = false;
 	*augmentation = (struct augmentation){ false, DW_EH_PE_absptr };
-	if (c.bad || f->return_register != CFI_RIP)
+	if (c.bad || f->return_register != CFI_RETURN)
 		return false;
 	if (letters[0] == 'z' && !parse_augmentation(&c, letters, f, augmentation))
 		return false;
@@ -436,7 +439,9 @@ static bool run_program(struct program *p)
 			read_uleb(&p->code);
 			break; /* matters to landing pads only */
 		default:
-			if (!run_cfa(p, op))
+			if (CFI_NEGATE_SIGNED && op == CFI_NEGATE_SIGNED)
+				p->work->row.signed_return ^= true;
+			else if (!run_cfa(p, op))
 				run_rule(p, op);
 		}
 	}

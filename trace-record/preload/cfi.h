@@ -54,7 +54,8 @@ struct cfi_row {
 	uint8_t kind[CFI_REGISTERS];
 	uint8_t cfa_register;
 	bool cfa_is_expression;
-	int64_t cfa; /* offset from cfa_register, or the expression */
+	bool signed_return; /* the return address is */
+	int64_t cfa;        /* offset from cfa_register, or the expression */
 };
 
 #define CFI_REMEMBERED 8
@@ -70,7 +71,7 @@ struct cfi_work {
 /* Registers of a frame; bit n of `known` says that value[n] is known. */
 struct cfi_state {
 	uint64_t value[CFI_REGISTERS];
-	uint32_t known;
+	cfi_set known;
 };
 
 enum cfi_result {
@@ -81,8 +82,8 @@ enum cfi_result {
 };
 
 /*
- * Reads `bytes` (1, 2, 4 or 8) of the program's memory, zero-extended; false: not readable. `link`: the caller's rip, rsp
- * or rbp may depend on the value.
+ * Reads `bytes` (1, 2, 4 or 8) of the program's memory, zero-extended; false: not readable. `link`: the caller's pc, stack
+ * pointer or frame pointer may depend on the value.
  */
 typedef bool cfi_read_function(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value);
 
@@ -91,8 +92,8 @@ struct cfi_step {
 	cfi_read_function *read;
 	void *context;
 	struct cfi_state *state; /* in: the frame's registers; out: the caller's */
-	bool all_registers;      /* false: only rip, rsp and rbp are wanted */
-	uint32_t used;           /* out: registers that rip, rsp and rbp depended on */
+	bool all_registers;      /* false: only those of CFI_FOLLOWED are wanted */
+	cfi_set used;            /* out: registers that these depended on */
 	uintptr_t return_at;     /* out: where the return address was read, 0 = nowhere */
 };
 

@@ -13,10 +13,10 @@ enum cfi_result cfi_read_register(struct cfi_step *step, uint64_t reg, bool link
 	*value = 0;
 	if (reg >= CFI_REGISTERS)
 		return CFI_FAILED;
-	if (!(step->state->known & 1u << reg))
+	if (!(step->state->known & CFI_BIT(reg)))
 		return CFI_NEEDS_REGISTER;
 	if (link)
-		step->used |= 1u << reg;
+		step->used |= CFI_BIT(reg);
 	*value = step->state->value[reg];
 	return CFI_OK;
 }

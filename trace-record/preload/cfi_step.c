@@ -5,6 +5,7 @@
 #include "cfi.h"
 #include "cfi_expression.h"
 #include "recorder_assert.h"
+#include "registers.h"
 
 /* Restores a register of the caller. *at: where it was read; 0: nowhere. */
 static enum cfi_result restore(struct cfi_step *step, struct cfi_work *work, unsigned reg, uint64_t cfa,
@@ -52,8 +53,8 @@ static enum cfi_result find_cfa(struct cfi_step *step, struct cfi_work *work, ui
 }
 
 /*
- * rip and rsp of the caller must be found. rbp may be lost, but not for want of a register that a walk with all registers
- * would know.
+ * The caller's pc and stack pointer must be found. Its frame pointer may be lost, but not for want of a register that a walk
+ * with all registers would know.
  */
 static enum cfi_result restore_links(struct cfi_step *step, struct cfi_work *work, uint64_t cfa,
 				     struct cfi_state *caller)
@@ -61,22 +62,24 @@ static enum cfi_result restore_links(struct cfi_step *step, struct cfi_work *wor
 	enum cfi_result result;
 	uintptr_t at;
 
-	result = restore(step, work, CFI_RIP, cfa, true, &caller->value[CFI_RIP], &step->return_at);
+	result = restore(step, work, CFI_RETURN, cfa, true, &caller->value[CFI_PC], &step->return_at);
 	if (result != CFI_OK)
 		return result;
-	caller->value[CFI_RSP] = cfa;
-	if (work->row.kind[CFI_RSP] != CFI_SAME) {
-		result = restore(step, work, CFI_RSP, cfa, true, &caller->value[CFI_RSP], &at);
+	if (work->row.signed_return)
+		caller->value[CFI_PC] = return_address(caller->value[CFI_PC]);
+	caller->value[CFI_SP] = cfa;
+	if (work->row.kind[CFI_SP] != CFI_SAME) {
+		result = restore(step, work, CFI_SP, cfa, true, &caller->value[CFI_SP], &at);
 		if (result != CFI_OK)
 			return result;
 	}
-	caller->known = 1u << CFI_RIP | 1u << CFI_RSP;
-	result = restore(step, work, CFI_RBP, cfa, true, &caller->value[CFI_RBP], &at);
+	caller->known = CFI_BIT(CFI_PC) | CFI_BIT(CFI_SP);
+	result = restore(step, work, CFI_BP, cfa, true, &caller->value[CFI_BP], &at);
 	if (result == CFI_OK)
-		caller->known |= 1u << CFI_RBP;
+		caller->known |= CFI_BIT(CFI_BP);
 	else if (result == CFI_FAILED)
 		return CFI_FAILED;
-	else if (!step->all_registers && work->row.kind[CFI_RBP] != CFI_UNDEFINED)
+	else if (!step->all_registers && work->row.kind[CFI_BP] != CFI_UNDEFINED)
 		return CFI_NEEDS_REGISTER;
 	return CFI_OK;
 }
@@ -90,7 +93,7 @@ enum cfi_result cfi_take_step(struct cfi_step *step, struct cfi_work *work)
 
 	step->used = 0;
 	step->return_at = 0;
-	if (work->row.kind[CFI_RIP] == CFI_UNDEFINED)
+	if (work->row.kind[CFI_RETURN] == CFI_UNDEFINED)
 		return CFI_OUTERMOST;
 	result = find_cfa(step, work, &cfa);
 	if (result != CFI_OK)
@@ -98,10 +101,10 @@ enum cfi_result cfi_take_step(struct cfi_step *step, struct cfi_work *work)
 	result = restore_links(step, work, cfa, &caller);
 	if (result != CFI_OK)
 		return result;
-	for (unsigned reg = 0; step->all_registers && reg < CFI_RIP; reg++)
-		if (reg != CFI_RBP && reg != CFI_RSP &&
+	for (unsigned reg = 0; step->all_registers && reg < CFI_REGISTERS; reg++)
+		if (!(CFI_FOLLOWED & CFI_BIT(reg)) &&
 		    restore(step, work, reg, cfa, false, &caller.value[reg], &at) == CFI_OK)
-			caller.known |= 1u << reg;
+			caller.known |= CFI_BIT(reg);
 	*step->state = caller;
 	return CFI_OK;
 }

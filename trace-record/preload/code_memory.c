@@ -9,7 +9,7 @@
 bool code_write(uintptr_t at, const uint8_t *bytes, size_t n)
 {
 	const uintptr_t page = at & ~(PAGE - 1), size = at + n - page;
-	const long fd = os_call6(SYS_open, (long)"/proc/self/mem", O_RDWR | O_CLOEXEC, 0, 0, 0, 0);
+	const long fd = os_open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	long written = fd < 0 ? fd : os_call6(SYS_pwrite64, fd, (long)bytes, (long)n, (long)at, 0, 0);
 
 	if (fd >= 0)

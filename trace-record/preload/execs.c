@@ -99,7 +99,7 @@ static struct surroundings look_around(char *const env[])
 
 static bool opens(const char *path, int flags)
 {
-	const long fd = os_call6(SYS_open, (long)path, flags | O_CLOEXEC, 0, 0, 0, 0);
+	const long fd = os_open(path, flags | O_CLOEXEC);
 
 	if (fd >= 0)
 		os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
@@ -322,7 +322,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 	long n;
 
 	*os_put_number(link + strlen(link), (uint32_t)fd) = 0;
-	n = os_call6(SYS_readlink, (long)link, (long)path, sizeof(path) - 1, 0, 0, 0);
+	n = os_read_link(link, path, sizeof(path) - 1);
 	if (n > 0) {
 		path[n] = 0;
 		/* Unless the file has been deleted. */

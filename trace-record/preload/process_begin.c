@@ -132,7 +132,7 @@ static bool leave_to_valgrind(struct shm_family *family)
 	if (!cpu_under_valgrind())
 		return false;
 	/* Valgrind 3.24 answers itself, over what the kernel has written, which may be longer. */
-	n = os_call6(SYS_readlink, (long)"/proc/self/exe", (long)path, SHM_SKIP_PATH - 1, 0, 0, 0);
+	n = os_read_link("/proc/self/exe", path, SHM_SKIP_PATH - 1);
 	path[n > 0 && n < SHM_SKIP_PATH ? n : 0] = 0;
 	skips_report(family, SHM_SKIP_VALGRIND, path);
 	return true;

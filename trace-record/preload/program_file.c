@@ -224,7 +224,7 @@ static unsigned judge_elf(long fd, const Elf64_Ehdr *header)
 	struct tables tables;
 
 	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    header->e_machine != EM_X86_64)
+	    header->e_machine != CPU_MACHINE)
 		return SHM_SKIP_MACHINE;
 	if (!look_at_segments(&elf, header))
 		return 0;

@@ -43,24 +43,15 @@ void rules_renew(uint64_t closings)
 
 uint64_t rule_pack(const struct cfi_function *function, const struct cfi_row *row)
 {
-	uint64_t rule = RULE_COMPACT, words = (uint64_t)row->cfa / 8, bp_words = 0;
+	uint64_t frame;
 
-	if (row->kind[CFI_RIP] == CFI_UNDEFINED && !function->signal)
+	if (row->kind[CFI_RETURN] == CFI_UNDEFINED && !function->signal)
 		return RULE_OUTERMOST;
 	if (function->signal || row->cfa_is_expression || row->cfa <= 0 || row->cfa % 8 != 0 ||
-	    words > RULE_CFA_WORDS_MAX)
+	    row->kind[CFI_SP] != CFI_SAME)
 		return RULE_GENERAL;
-	if (row->kind[CFI_RIP] != CFI_OFFSET || row->value[CFI_RIP] != -8 || row->kind[CFI_RSP] != CFI_SAME)
+	frame = compact_pack(row, (uint64_t)row->cfa / 8);
+	if (frame == 0 || (row->cfa_register != CFI_BP && row->cfa_register != CFI_SP))
 		return RULE_GENERAL;
-	if (row->kind[CFI_RBP] == CFI_OFFSET && row->value[CFI_RBP] < 0 && row->value[CFI_RBP] % 8 == 0)
-		bp_words = (uint64_t)-row->value[CFI_RBP] / 8;
-	else if (row->kind[CFI_RBP] != CFI_SAME)
-		return RULE_GENERAL;
-	if (bp_words > RULE_BP_WORDS_MAX)
-		return RULE_GENERAL;
-	if (row->cfa_register == CFI_RBP)
-		rule |= RULE_FROM_BP;
-	else if (row->cfa_register != CFI_RSP)
-		return RULE_GENERAL;
-	return rule | words << RULE_CFA_SHIFT | bp_words << RULE_BP_SHIFT;
+	return RULE_COMPACT | (row->cfa_register == CFI_BP ? RULE_FROM_BP : 0) | frame;
 }

@@ -5,7 +5,7 @@
  * One 64-bit word holds a whole rule and enough of its key to make it unmistakable. So any thread may read and write any
  * word at any time without a lock.
  *
- * Key: pc * 2 + exact, 48 bits, spread by a multiplication modulo 2^48 (done in the upper bits of a word). The top 13
+ * Key: pc * 2 + exact, 48 bits (without those bits of the pc that are always 0), spread by a multiplication modulo 2^48 (done in the upper bits of a word). The top 13
  * bits of the product choose the bucket, the other 35 are the tag. A bucket is one cache line of eight words. The
  * tag's top 3 bits choose the home word, which is looked at first, and replaced when the bucket is full.
  *
@@ -20,8 +20,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cfi.h"
+#include "compact_rule.h"
 #include "export.h"
+#include "registers.h"
 
 #define RULE_BUCKET_BITS 13
 #define RULE_WORDS 8
@@ -32,17 +33,13 @@
 enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
 
 /*
- * Bits of a rule. Compact: CFA = (bp or sp) + 8 * CFA words; the return address is at CFA - 8, the caller's bp at
- * CFA - 8 * BP words, or unchanged if that is 0. Outermost with CFA words: a compact rule of code that runs scripts.
- * General: RULE_NO_TABLE if a module has no table for the pc, so that the step is by the frame pointer.
+ * Bits of a rule. Compact: CFA = (bp or sp) + 8 * CFA words, and the rest as compact_rule.h has it. Outermost with CFA
+ * words: a compact rule of code that runs scripts. General: RULE_NO_TABLE if a module has no table for the pc, so that the
+ * step is by the frame pointer.
  */
 #define RULE_KIND(rule) ((rule)&3)
 #define RULE_NO_TABLE (UINT64_C(1) << 2)
 #define RULE_FROM_BP (UINT64_C(1) << 2)
-#define RULE_CFA_SHIFT 3
-#define RULE_CFA_WORDS_MAX ((UINT64_C(1) << 17) - 1)
-#define RULE_BP_SHIFT 20
-#define RULE_BP_WORDS_MAX UINT64_C(255)
 #define RULE_TAG_SHIFT 28
 
 _Static_assert(RULE_BUCKET_BITS + RULE_TAG_BITS == 48, "the tag completes the bucket");
@@ -57,7 +54,7 @@ struct rule_place {
 
 static inline struct rule_place rule_place(uintptr_t pc, bool exact)
 {
-	uint64_t spread = ((uint64_t)pc << 1 | exact) * (RULE_SPREAD << 16);
+	uint64_t spread = ((uint64_t)pc >> CODE_ALIGN_LOG2 << 1 | exact) * (RULE_SPREAD << 16);
 
 	return (struct rule_place){
 		.home = &rules[0][0] + (spread >> 48),

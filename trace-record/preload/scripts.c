@@ -260,7 +260,7 @@ static uintptr_t main_end(void)
 static bool is_part(const struct cfi_function *function, struct cfi_work *work)
 {
 	return cfi_find_row(function, function->start, work) &&
-	       (work->row.cfa_register != CFI_RSP || work->row.cfa != 8) &&
+	       (work->row.cfa_register != CFI_SP || work->row.cfa != CFI_FIRST_CFA) &&
 	       jumps_into(python.symbols.eval, main_end(), function->start, function->end);
 }
 

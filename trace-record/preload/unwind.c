@@ -121,13 +121,19 @@ static int frame_of_link(const struct unwind_memory *m, int i, const struct link
 	return i;
 }
 
+/* The word in which the step of a node finds its parent's pc. */
+static inline uint64_t return_word(const struct unwind_node *node, const struct unwind_node *parent)
+{
+	return return_word_load(node->return_word, parent->pc);
+}
+
 /* Whether the step of a node whose frame is there still leads to its parent. If not, *at is the word that changed. */
 static inline bool step_holds(const struct unwind_memory *m, const struct unwind_node *node, uintptr_t *at)
 {
 	const struct unwind_node *parent = &m->stack.nodes[node->parent];
 
 	*at = node->return_at;
-	if (node->return_at != 0 && walk_load(node->return_at) != parent->pc)
+	if (node->return_at != 0 && walk_load(node->return_at) != return_word(node, parent))
 		return false;
 	if (unlikely(node->bp_at != 0) && walk_load(*at = node->bp_at) != parent->bp)
 		return false;
@@ -164,7 +170,7 @@ static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number
 		if (unlikely(!(node->flags & NODE_SIMPLE))) {
 			if (!step_holds(m, node, at))
 				return false;
-		} else if (unlikely(walk_load(node->return_at) != parent->pc)) {
+		} else if (unlikely(walk_load(node->return_at) != return_word(node, parent))) {
 			*at = node->return_at;
 			return false;
 		}
@@ -204,7 +210,7 @@ static inline void path_add(struct unwind_memory *m, uint32_t number)
 	if (node->bp_at != 0)
 		*link++ = (struct link){ node->bp_at, parent->bp };
 	if (node->return_at != 0)
-		*link++ = (struct link){ node->return_at, parent->pc };
+		*link++ = (struct link){ node->return_at, return_word(node, parent) };
 	RECORDER_ASSERT(link <= m->links + LINKS_PER_NODE * m->capacity);
 	m->path[m->path_depth++] = (struct place){ node->sp, number, (uint32_t)(link - m->links) };
 	node->flags |= NODE_ON_PATH;
@@ -408,6 +414,7 @@ static inline struct unwind_node node_of(struct unwind_memory *m, uint32_t paren
 		.sp = step->sp,
 		.bp = step->bp,
 		.return_at = step->return_at,
+		.return_word = return_word_keep(step->return_word),
 		.bp_at = outer_needs ? step->bp_at : 0,
 		.parent = parent,
 		.depth = outer->depth + 1,
@@ -457,6 +464,7 @@ static inline uint32_t find_child(const struct unwind_memory *m, uint32_t parent
 		RECORDER_ASSERT(number < m->stack.n_nodes);
 		if (known->parent == parent && node_is_at(known, step->pc, step->sp, step->bp) &&
 		    !((known->flags ^ step->flags) & STEP_EXACT) &&
+		    (step->return_at == 0 || return_word_is(known->return_word, step->return_word)) &&
 		    (likely(n_reads == 0 && known->n_reads == 0) || reads_are(m, known, reads, n_reads)))
 			return number;
 	}

@@ -44,13 +44,14 @@ struct unwind_context {
 struct unwind_node {
 	uintptr_t
 		pc; /* return address, or where a signal interrupted; of a script: its interpreter's frame */
-	uintptr_t sp, bp;    /* the frame's registers, before the step to its caller */
-	uintptr_t return_at; /* where the step finds parent's pc; 0: noted in reads */
-	uintptr_t bp_at;     /* where it finds parent's bp, if that matters; 0: it doesn't, or in reads */
-	uint32_t parent;     /* the caller's node */
-	uint32_t depth;      /* frames up to and with this one; 1: outermost */
-	uint32_t reads;      /* what else the step depends on begins here in stack->reads */
-	uint32_t context;    /* of a frame that stacks leave out: its caller's */
+	uintptr_t sp, bp;               /* the frame's registers, before the step to its caller */
+	uintptr_t return_at;            /* where the step finds parent's pc; 0: noted in reads */
+	struct return_word return_word; /* what is there, where that is more than parent's pc */
+	uintptr_t bp_at;  /* where it finds parent's bp, if that matters; 0: it doesn't, or in reads */
+	uint32_t parent;  /* the caller's node */
+	uint32_t depth;   /* frames up to and with this one; 1: outermost */
+	uint32_t reads;   /* what else the step depends on begins here in stack->reads */
+	uint32_t context; /* of a frame that stacks leave out: its caller's */
 	uint16_t n_reads;
 	uint16_t flags;
 	uint16_t guess; /* the node that was captured after this one */

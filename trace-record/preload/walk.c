@@ -183,11 +183,12 @@ static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool l
 
 static bool step_compact(struct walker *walker, struct walk *w, struct step *step, uint64_t rule)
 {
-	uintptr_t cfa = walk_compact_cfa(w, rule), bp_words = walk_compact_bp_words(rule);
+	uintptr_t cfa = walk_compact_cfa(w, rule);
 
 	step->flags |= rule & RULE_FROM_BP ? STEP_USES_BP : 0;
-	if (cfa % 8 != 0 || !is_outwards(walker, w, cfa) || !region_has(walker, cfa - 8) ||
-	    (bp_words != 0 && !region_has(walker, cfa - 8 * bp_words)))
+	if (cfa % 8 != 0 || !is_outwards(walker, w, cfa) ||
+	    !region_has(walker, compact_return_at(rule, cfa)) ||
+	    (compact_moves_bp(rule) && !region_has(walker, compact_bp_at(rule, cfa))))
 		return false;
 	return walk_finish_compact(w, step, rule, cfa);
 }
@@ -198,18 +199,21 @@ static bool may_return_to(uintptr_t pc)
 	return is_in_module(pc - 1) || os_readable(pc - 1);
 }
 
-/* The last resort, for code without a table: rbp may point to the caller's saved rbp, below the return address. */
+/* The last resort, for code without a table: bp may point to the caller's saved bp, below the return address. */
 static bool step_frame_pointer(struct walker *walker, struct walk *w, struct step *step)
 {
 	uintptr_t bp = w->bp;
 
+	if (!FRAME_POINTER_FINDS_SP)
+		return false;
 	step->flags |= STEP_USES_BP;
 	if (bp % 8 != 0 || bp < w->sp || bp - w->sp > POINTER_FRAME_BYTES_MAX || !region_has(walker, bp) ||
 	    !region_has(walker, bp + 8))
 		return false;
 	step->bp_at = bp;
 	step->return_at = bp + 8;
-	return walk_move(w, step, walk_load(bp + 8), bp + 16, walk_load(bp)) && may_return_to(w->pc);
+	step->return_word = walk_load(bp + 8);
+	return walk_move(w, step->return_word, bp + 16, walk_load(bp)) && may_return_to(w->pc);
 }
 
 /* Whether a signal handler returns to the code at pc. */
@@ -218,16 +222,23 @@ static bool is_sigreturn(uintptr_t pc)
 	return os_readable(pc) && os_readable(pc + SIGRETURN_BYTES - 8) && sigreturn_is((const void *)pc);
 }
 
-/* The stack pointer points to the ucontext in which the kernel saved the interrupted registers. */
-static bool step_sigreturn(struct walker *walker, struct walk *w, struct step *step)
+/* The stack pointer leads to the ucontext in which the kernel saved the interrupted registers. Other steps restore less. */
+static bool step_sigreturn(struct walker *walker, struct walk *w)
 {
+	const uintptr_t context = w->sp + CONTEXT_AT;
+	struct cfi_state *registers = &walker->registers;
 	struct reader reader = { walker, w };
-	uint64_t value[CONTEXT_REGISTERS];
+	uint64_t pc, sp, bp;
 
-	for (unsigned i = 0; i < CONTEXT_REGISTERS; i++)
-		if (!read_memory(&reader, w->sp + context_offset(i), 8, true, &value[i]))
-			return false;
-	w->exact = walk_move(w, step, value[0], value[1], value[2]);
+	if (!read_memory(&reader, context + context_offset(CFI_PC), 8, true, &pc) ||
+	    !read_memory(&reader, context + context_offset(CFI_SP), 8, true, &sp) ||
+	    !read_memory(&reader, context + context_offset(CFI_BP), 8, true, &bp))
+		return false;
+	for (unsigned reg = 0; w->all_registers && reg < CFI_REGISTERS; reg++)
+		if (CONTEXT_OTHERS & CFI_BIT(reg) &&
+		    read_memory(&reader, context + context_offset(reg), 8, false, &registers->value[reg]))
+			registers->known |= CFI_BIT(reg);
+	w->exact = walk_move(w, pc, sp, bp);
 	w->interrupted |= w->exact && scripts_are_present();
 	return w->exact;
 }
@@ -239,19 +250,25 @@ static void load_registers(struct walker *walker, const struct walk *w)
 
 	if (!w->all_registers)
 		registers->known = 0;
-	registers->value[CFI_RIP] = w->pc;
-	registers->value[CFI_RSP] = w->sp;
-	registers->value[CFI_RBP] = w->bp;
+	registers->value[CFI_PC] = w->pc;
+	registers->value[CFI_SP] = w->sp;
+	registers->value[CFI_BP] = w->bp;
 	registers->known |= CFI_FOLLOWED;
 }
 
 /* Sets the flags that say what a step by the tables depended on. */
 static void mark_dependence(struct step *step, const struct cfi_step *tables, enum cfi_result result)
 {
-	if (tables->used & 1u << CFI_RBP)
+	if (tables->used & CFI_BIT(CFI_BP))
 		step->flags |= STEP_USES_BP;
 	if (tables->used & ~CFI_FOLLOWED || (tables->return_at == 0 && result != CFI_OUTERMOST))
 		step->flags |= STEP_OPAQUE;
+}
+
+/* An interrupted function whose return address is in a register may have no frame of its own. */
+static bool is_leaf_step(const struct walk *w, uintptr_t sp)
+{
+	return CFI_RETURN != CFI_PC && w->exact && sp == w->sp;
 }
 
 /* A step by the full meaning of the tables. */
@@ -274,12 +291,12 @@ static bool step_tables(struct walker *walker, struct walk *w, struct step *step
 	w->wants_all_registers = result == CFI_NEEDS_REGISTER && !w->all_registers;
 	if (result != CFI_OK)
 		return false;
-	if (!function->signal && !is_outwards(walker, w, registers->value[CFI_RSP]))
+	if (!function->signal && !is_leaf_step(w, registers->value[CFI_SP]) &&
+	    !is_outwards(walker, w, registers->value[CFI_SP]))
 		return false;
-	if (!(registers->known & 1u << CFI_RBP))
-		registers->value[CFI_RBP] = 0;
-	if (!walk_move(w, step, registers->value[CFI_RIP], registers->value[CFI_RSP],
-		       registers->value[CFI_RBP]))
+	if (!(registers->known & CFI_BIT(CFI_BP)))
+		registers->value[CFI_BP] = 0;
+	if (!walk_move(w, registers->value[CFI_PC], registers->value[CFI_SP], registers->value[CFI_BP]))
 		return false;
 	w->exact = function->signal;
 	w->interrupted |= w->exact && scripts_are_present();
@@ -306,7 +323,7 @@ static __attribute__((noinline)) bool step_general(struct walker *walker, struct
 	/* Rules restore no other registers. */
 	walker->registers.known = 0;
 	if (rule == RULE_NONE)
-		return step_sigreturn(walker, w, step);
+		return step_sigreturn(walker, w);
 	return RULE_KIND(rule) == RULE_COMPACT && step_compact(walker, w, step, rule);
 }
 
@@ -316,7 +333,7 @@ static void note_end(struct walker *walker, struct walk *w, struct step *step)
 	struct reader reader = { walker, w };
 
 	if (step->return_at != 0)
-		note_read(&reader, step->return_at, 8, step->return_pc);
+		note_read(&reader, step->return_at, 8, step->return_word);
 	step->return_at = step->bp_at = 0;
 }
 
@@ -440,9 +457,9 @@ void walk_start_all(struct walker *walker, struct walk *w, const struct unwind_r
 
 	TAKE_REGISTERS(value);
 	*w = (struct walk){
-		.pc = value[CFI_RIP],
-		.sp = value[CFI_RSP],
-		.bp = value[CFI_RBP],
+		.pc = value[CFI_PC],
+		.sp = value[CFI_SP],
+		.bp = value[CFI_BP],
 		.exact = true,
 		.all_registers = true,
 		.caching = caching,

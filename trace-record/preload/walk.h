@@ -21,7 +21,7 @@
 
 /* Bounds of code addresses: the first page is never mapped, the top half is the kernel's. */
 #define WALK_PC_MIN ((uintptr_t)4096)
-#define WALK_PC_MAX ((uintptr_t)1 << 47)
+#define WALK_PC_MAX CODE_END
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -45,10 +45,10 @@ enum {
 /* A frame, and the step to its caller. */
 struct step {
 	uintptr_t pc, sp, bp;
-	uintptr_t return_at; /* where the caller's pc was read, 0 = nowhere */
-	uintptr_t return_pc;
-	uintptr_t bp_at;    /* where the caller's bp was read, 0 = nowhere, or noted in reads */
-	uint32_t reads_end; /* its entries in `reads` end here, those of the one before where they
+	uintptr_t return_at;   /* where the caller's pc was read, 0 = nowhere */
+	uintptr_t return_word; /* what was there */
+	uintptr_t bp_at;       /* where the caller's bp was read, 0 = nowhere, or noted in reads */
+	uint32_t reads_end;    /* its entries in `reads` end here, those of the one before where they
 			       begin; they cover all that it read */
 	uint32_t flags;
 	uintptr_t shown; /* with STEP_SCRIPT: the pc that the frame has in stacks */
@@ -133,7 +133,7 @@ static inline struct step *walk_add_step(struct walker *walker, struct walk *w)
 {
 	struct step *step = &walker->steps[w->count++];
 
-	/* Field by field: return_pc is set with return_at. */
+	/* Field by field: return_word is set with return_at. */
 	step->pc = w->pc;
 	step->sp = w->sp;
 	step->bp = w->bp;
@@ -144,11 +144,15 @@ static inline struct step *walk_add_step(struct walker *walker, struct walk *w)
 	return step;
 }
 
-/* Moves the walk to the caller; false when that can be none. */
-static inline bool walk_move(struct walk *w, struct step *step, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+static inline bool walk_may_be_code(uintptr_t pc)
 {
-	step->return_pc = pc;
-	if (unlikely(pc - WALK_PC_MIN >= WALK_PC_MAX - WALK_PC_MIN))
+	return pc - WALK_PC_MIN < WALK_PC_MAX - WALK_PC_MIN && pc % (1u << CODE_ALIGN_LOG2) == 0;
+}
+
+/* Moves the walk to the caller; false when that can be none. */
+static inline bool walk_move(struct walk *w, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+{
+	if (unlikely(!walk_may_be_code(pc)))
 		return false;
 	w->pc = pc;
 	w->sp = sp;
@@ -167,24 +171,20 @@ static inline uintptr_t walk_compact_cfa(const struct walk *w, uint64_t rule)
 	return (rule & RULE_FROM_BP ? w->bp : w->sp) + 8 * ((rule >> RULE_CFA_SHIFT) & RULE_CFA_WORDS_MAX);
 }
 
-static inline uintptr_t walk_compact_bp_words(uint64_t rule)
-{
-	return (rule >> RULE_BP_SHIFT) & RULE_BP_WORDS_MAX;
-}
-
 /* A compact step, once its addresses were found readable. */
 static inline bool walk_finish_compact(struct walk *w, struct step *step, uint64_t rule, uintptr_t cfa)
 {
-	uintptr_t bp_words = walk_compact_bp_words(rule), bp = w->bp;
+	uintptr_t bp = w->bp;
 
-	step->return_at = cfa - 8;
-	if (bp_words == 0) {
+	step->return_at = compact_return_at(rule, cfa);
+	step->return_word = walk_load(step->return_at);
+	if (!compact_moves_bp(rule)) {
 		step->flags |= STEP_KEEPS_BP;
 	} else {
-		step->bp_at = cfa - 8 * bp_words;
+		step->bp_at = compact_bp_at(rule, cfa);
 		bp = walk_load(step->bp_at);
 	}
-	return walk_move(w, step, walk_load(cfa - 8), cfa, bp);
+	return walk_move(w, compact_return(rule, step->return_word), cfa, bp);
 }
 
 /* walk_step() for a cached compact rule on readable memory; else false, and nothing is done. */
@@ -192,14 +192,14 @@ static inline bool walk_step_quickly(struct walker *walker, struct walk *w)
 {
 	struct rule_place place = rule_place(w->pc, w->exact);
 	uint64_t rule = rule_load(place.home);
-	uintptr_t cfa = walk_compact_cfa(w, rule), bp_at = cfa - 8 * walk_compact_bp_words(rule);
+	uintptr_t cfa = walk_compact_cfa(w, rule);
 	struct step *step;
 
 	if (unlikely(rule >> RULE_TAG_SHIFT != place.tag || RULE_KIND(rule) != RULE_COMPACT || cfa <= w->sp ||
-		     cfa % 8 != 0 || !walk_has_quickly(walker, cfa - 8) || bp_at < w->sp))
+		     cfa % 8 != 0 || !walk_has_quickly(walker, cfa - 8) || compact_bp_at(rule, cfa) < w->sp))
 		return false;
 	/* walk_step() ends walks. */
-	if (unlikely(walk_load(cfa - 8) - WALK_PC_MIN >= WALK_PC_MAX - WALK_PC_MIN))
+	if (unlikely(!walk_may_be_code(compact_return(rule, walk_load(compact_return_at(rule, cfa))))))
 		return false;
 	step = walk_add_step(walker, w);
 	step->flags |= rule & RULE_FROM_BP ? STEP_USES_BP : 0;

@@ -65,7 +65,7 @@ int counter_open(struct counter *c)
 		return fd;
 	c->page = map_page(fd);
 	/* The mapping keeps the event. */
-	if (c->page && c->page->cap_user_rdpmc) {
+	if (c->page && CPU_READS_COUNTERS && c->page->cap_user_rdpmc) {
 		close_fd(fd);
 		return 0;
 	}

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What os.h and counter.c need of the processor: a port to another one writes a file like this. */
+/* What the recorder and msrec need of the processor: a port to another one writes a file like this. */
 #ifndef TRACE_RECORD_CPU_X86_64_H
 #define TRACE_RECORD_CPU_X86_64_H
 
+#include <cpuid.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <x86intrin.h>
+
+#define CPU_MACHINE 62 /* EM_X86_64 */
+
+/* Whether msrec can put jumps into the code of programs: for --pid, --pages and allocators that are linked into them. */
+#define CPU_PATCHES_CODE true
 
 /* A system call; the kernel's result: a negative number is minus an errno value. */
 static inline long os_call6(long number, long a, long b, long c, long d, long e, long f)
@@ -53,6 +59,21 @@ static inline uint64_t cpu_clock(void)
 	return __rdtscp(&cpu);
 }
 
+/* The same in any order with what is around it. */
+static inline uint64_t cpu_clock_unordered(void)
+{
+	return __rdtsc();
+}
+
+/* Whether the clock runs at one rate on all CPUs: the counter is invariant, and there is rdtscp, which cpu_clock() has. */
+static inline bool cpu_clock_is_steady(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
+	       __get_cpuid(0x80000001, &a, &b, &c, &d) && (d & 1u << 27);
+}
+
 /*
  * Whether the program runs under Valgrind, which takes this sequence of rotations, without effect on a processor, for
  * request 0x1001: how deep is it nested?
@@ -70,7 +91,9 @@ static inline bool cpu_under_valgrind(void)
 	return answer != 0;
 }
 
-/* A performance counter, as perf_event_mmap_page numbers it. */
+/* A performance counter, as perf_event_mmap_page numbers it; where its register can be read in user mode. */
+#define CPU_READS_COUNTERS true
+
 static inline uint64_t cpu_read_counter(uint32_t index)
 {
 	return (uint64_t)__rdpmc((int)index);

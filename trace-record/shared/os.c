@@ -71,7 +71,7 @@ void *os_map(uint64_t bytes)
 
 void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes, int protection)
 {
-	const long fd = os_call6(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0);
+	const long fd = os_open(path, O_RDWR | O_CLOEXEC);
 	long p;
 
 	if (fd < 0)
@@ -87,7 +87,7 @@ void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes, int prote
 
 uint32_t os_read_file(const char *path, char *bytes, uint32_t most)
 {
-	const long fd = os_call6(SYS_open, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	const long fd = os_open(path, O_RDONLY | O_CLOEXEC);
 	uint32_t done = 0;
 	long n;
 
@@ -203,7 +203,7 @@ static bool search_byte(struct search *s, char byte)
 bool os_initial_variable(const char *name, char *value, size_t size)
 {
 	struct search search = { .name = name, .value = value, .size = size };
-	const long fd = os_call6(SYS_open, (long)"/proc/self/environ", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	const long fd = os_open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
 	char bytes[512];
 	bool done = false;
 	long n;

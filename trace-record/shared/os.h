@@ -8,6 +8,7 @@
 #define TRACE_RECORD_OS_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -19,8 +20,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include "cpu_x86_64.h"
+#elif defined(__aarch64__)
+#include "cpu_aarch64.h"
 #else
 #error "write shared/cpu_*.h for this processor"
 #endif
@@ -41,6 +44,25 @@ void *os_map(uint64_t bytes);
 
 /* A part of the file at `path` shared, with that protection and left out of core dumps; or NULL. */
 void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes, int protection);
+
+/* Newer processors' kernels lack the older calls; a seccomp filter may know only those. */
+static inline long os_open(const char *path, int flags)
+{
+#ifdef SYS_open
+	return os_call6(SYS_open, (long)path, flags, 0, 0, 0, 0);
+#else
+	return os_call6(SYS_openat, AT_FDCWD, (long)path, flags, 0, 0, 0);
+#endif
+}
+
+static inline long os_read_link(const char *path, char *to, size_t size)
+{
+#ifdef SYS_readlink
+	return os_call6(SYS_readlink, (long)path, (long)to, (long)size, 0, 0, 0);
+#else
+	return os_call6(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, (long)size, 0, 0);
+#endif
+}
 
 /* Sets what may be done with whole pages. */
 static inline bool os_protect(void *start, uint64_t bytes, int protection)

@@ -80,7 +80,7 @@ struct mapping {
 
 static bool listing_open(struct listing *l)
 {
-	l->fd = (int)os_call6(SYS_open, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	l->fd = (int)os_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	l->at = l->n = 0;
 	return l->fd >= 0;
 }

@@ -133,7 +133,7 @@ static unsigned patch_window(const uint8_t *code, size_t n, uintptr_t at)
 unsigned syscall_patch_code(uintptr_t start, uintptr_t end)
 {
 	static uint8_t window[WINDOW];
-	const long fd = os_call6(SYS_open, (long)"/proc/self/mem", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	const long fd = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	unsigned found = 0;
 	long n;
 
