@@ -566,6 +566,12 @@ static bool find_recorder(void)
 
 	if (!can_be_found())
 		return false;
+	/* Parts of shared memory are opened one by one. */
+	if (sysconf(_SC_PAGESIZE) > (long)SHM_PAGE) {
+		complain("this kernel's pages have %ld bytes, and msrec records where they have %u",
+			 sysconf(_SC_PAGESIZE), SHM_PAGE);
+		return false;
+	}
 	if (config.line.options.capture.exact)
 		config.valgrind = installed_valgrind();
 	else

@@ -48,7 +48,8 @@
 
 #include <stddef.h>
 
-#if !defined(NMSREC) && defined(__GNUC__) && defined(__linux__) && defined(__x86_64__) && defined(__LP64__)
+#if !defined(NMSREC) && defined(__GNUC__) && defined(__linux__) && defined(__LP64__) &&                      \
+	(defined(__x86_64__) || defined(__AARCH64EL__))
 
 /* For the macros alone: only the recorder defines these functions. */
 #ifdef __cplusplus
@@ -70,11 +71,19 @@ void msrec_off(void);
  * Loads the address by the offset table, whose entries the loader fills. The compiler's code for a weak symbol does not do:
  * in code that is not position-independent the linker sets the address to 0 for good.
  */
+#ifdef __x86_64__
 #define MSREC_LOAD_(function, name)                                                                          \
 	__asm__(".weak " name "\n\t"                                                                         \
 		"{movq\t" name "@GOTPCREL(%%rip), %0|"                                                       \
 		"mov\t%0, QWORD PTR " name "@GOTPCREL[rip]}"                                                 \
 		: "=r"(function))
+#else
+#define MSREC_LOAD_(function, name)                                                                          \
+	__asm__(".weak " name "\n\t"                                                                         \
+		"adrp\t%0, :got:" name "\n\t"                                                                \
+		"ldr\t%0, [%0, :got_lo12:" name "]"                                                          \
+		: "=r"(function))
+#endif
 
 /* The empty statement behind the call prevents a tail call, which would replace the caller's frame. */
 #define MSREC_CALL_(name, arguments)                                                                         \

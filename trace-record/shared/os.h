@@ -45,7 +45,7 @@ void *os_map(uint64_t bytes);
 /* A part of the file at `path` shared, with that protection and left out of core dumps; or NULL. */
 void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes, int protection);
 
-/* Newer processors' kernels lack the older calls; a seccomp filter may know only those. */
+/* Kernels lack the older calls on newer processors; where they are there, a seccomp filter may know them alone. */
 static inline long os_open(const char *path, int flags)
 {
 #ifdef SYS_open
