@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares the unwinder with libgcc's, which shares no code with it, at every instruction of programs that treat
- * the stack badly. Optional arguments: plug-ins built from unwind_plugin.c. Exit 0: every captured stack was equal.
+ * the stack badly. Optional arguments: --dl-iterate-phdr, as with older loaders; --emulated, where handlers take long, for
+ * fewer signals and frames; plug-ins built from unwind_plugin.c. Exit 0: every captured stack was equal.
  */
 
 #include "modules.h"
 #include "unwind.h"
+#ifdef __x86_64__
+#include "machine_x86_64.h"
+#else
+#include "machine_aarch64.h"
+#endif
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -63,6 +69,8 @@ static __thread unsigned capacity = 4 * FRAMES_MAX;
 static __thread bool partial; /* libgcc stops early: compare the frames that it finds */
 static _Atomic unsigned long events, failures, nested;
 static volatile unsigned sink;
+static long signals_apart = 300; /* microseconds */
+static unsigned deepest = 100000;
 
 static uint64_t stamp(void)
 {
@@ -172,14 +180,10 @@ static NOINLINE void take(const struct unwind_regs *regs, bool compared)
 	o->busy = 0;
 }
 
-/* In malloc's place. The frame pointer gives the caller's rbp. */
+/* In malloc's place. */
 static FRAMED void event_if(bool compared)
 {
-	struct unwind_regs regs = {
-		(uintptr_t)__builtin_return_address(0),
-		(uintptr_t)__builtin_frame_address(0) + 16,
-		*(uintptr_t *)__builtin_frame_address(0),
-	};
+	const struct unwind_regs regs = *CALLER_REGS();
 
 	take(&regs, compared);
 	sink++;
@@ -311,41 +315,19 @@ static void test_shapes(void)
 	}
 }
 
-/* Tables that name rbx, as those of the loader's lazy binding do. */
-void through_rbx(void (*call)(void));
-void through_r12(void (*call)(void));
-void without_tables(void (*call)(void));
-__asm__(".text\n.type through_rbx, @function\nthrough_rbx:\n.cfi_startproc\n"
-	"pushq %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbx, 0\n"
-	"movq %rsp, %rbx\n.cfi_def_cfa_register rbx\n"
-	"andq $-64, %rsp\nsubq $256, %rsp\ncall *%rdi\n"
-	"movq %rbx, %rsp\n.cfi_def_cfa_register rsp\n"
-	"popq %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore rbx\nret\n.cfi_endproc\n"
-	".size through_rbx, . - through_rbx\n"
-	".type through_r12, @function\nthrough_r12:\n.cfi_startproc\n"
-	"pushq %r12\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset r12, 0\n"
-	"movq %rbp, %r12\n.cfi_register rbp, r12\n"
-	"xorl %ebp, %ebp\ncall *%rdi\n"
-	"movq %r12, %rbp\n.cfi_restore rbp\n"
-	"popq %r12\n.cfi_adjust_cfa_offset -8\n.cfi_restore r12\nret\n.cfi_endproc\n"
-	".size through_r12, . - through_r12\n"
-	".type without_tables, @function\nwithout_tables:\n"
-	"pushq %rbp\nmovq %rsp, %rbp\nsubq $16, %rsp\ncall *%rdi\nleave\nret\n"
-	".size without_tables, . - without_tables\n");
-
-static NOINLINE void rbx_twice(void)
+static NOINLINE void base_twice(void)
 {
-	through_rbx(event);
+	through_base(event);
 	sink++;
 }
 
 static void test_registers(void)
 {
 	for (unsigned i = 0; i < 50; i++) {
-		through_rbx(event);
-		through_rbx(rbx_twice);
-		through_r12(event);
-		through_r12(rbx_twice);
+		through_base(event);
+		through_base(base_twice);
+		through_other(event);
+		through_other(base_twice);
 		event();
 		shape_framed(1);
 	}
@@ -353,8 +335,8 @@ static void test_registers(void)
 
 /*
  * Stale frames. The functions called here have the same pc and stack pointer whether their callers or their own
- * frames took much stack. So old return addresses stay in memory where the last stack had them; only rbp, a saved
- * rbp or rbx show that they are stale.
+ * frames took much stack. So old return addresses stay in memory where the last stack had them; only the frame
+ * pointer, a saved one, or another preserved register shows that they are stale.
  */
 static void fill(unsigned units)
 {
@@ -378,7 +360,7 @@ static NOINLINE void rest_of_stack(unsigned units, unsigned way)
 	else if (way == 1)
 		fill_framed(units);
 	else if (way == 2)
-		through_rbx(event);
+		through_base(event);
 	else
 		fill(units);
 	__asm__ volatile("" : : "r"(rest));
@@ -412,7 +394,7 @@ static NOINLINE void rbx_way(unsigned units)
 	volatile char *part = alloca(16 * units);
 
 	__asm__ volatile("" : : "r"(part));
-	through_rbx(event);
+	through_base(event);
 	__asm__ volatile("" : : "r"(part));
 	sink++;
 }
@@ -422,7 +404,7 @@ static NOINLINE void rbx_other_way(unsigned units)
 	volatile char *part = alloca(16 * units);
 
 	__asm__ volatile("" : : "r"(part));
-	through_rbx(event);
+	through_base(event);
 	__asm__ volatile("" : : "r"(part));
 	sink += 2;
 }
@@ -448,16 +430,11 @@ static FRAMED void below_code(void)
 
 /*
  * Code without tables, in an object and in anonymous memory. libgcc stops there, so the test compares only the
- * frames inside with it; the callers outside must be the known ones.
+ * frames inside with it; the callers outside must be the known ones, where the frame pointer leads to them.
  */
 static FRAMED void test_no_tables(void)
 {
-	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
-					      0xec, 0x10, 0xff, 0xd7, 0xc9, 0xc3 };
-	/* Points rbp below the word 0x10001001, which is no code address. */
-	static const unsigned char odd_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x68, 0x01, 0x10,
-						  0x00, 0x10, 0x55, 0x48, 0x89, 0xe5, 0xff,
-						  0xd7, 0x48, 0x8b, 0x6d, 0x00, 0xc9, 0xc3 };
+	static const unsigned char code[] = MADE_CODE, odd_code[] = MADE_ODD_CODE;
 	void (*made)(void (*)(void)), (*odd)(void (*)(void));
 	uintptr_t outer[FRAMES_MAX];
 	unsigned depth;
@@ -467,6 +444,7 @@ static FRAMED void test_no_tables(void)
 	memcpy(page, code, sizeof(code));
 	memcpy(page + sizeof(code), odd_code, sizeof(odd_code));
 	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	__builtin___clear_cache((char *)page, (char *)page + 4096);
 	memcpy(&made, &page, sizeof(made));
 	memcpy(&odd, &odd_at, sizeof(odd));
 	event();
@@ -480,9 +458,9 @@ static FRAMED void test_no_tables(void)
 		(round % 2 ? made : without_tables)(below_code);
 		now = observer->depth;
 		/* outer[…] main, test, event; now: main, test, code, below_code. */
-		if (now != depth + 1)
+		if (now != (FRAME_POINTER_FINDS_SP ? depth + 1 : 2))
 			report(observer, depth + 1, 0, 0);
-		for (unsigned i = 0; i + 2 < depth; i++)
+		for (unsigned i = 0; FRAME_POINTER_FINDS_SP && i + 2 < depth; i++)
 			if (observer->frames[now - 1 - i] != outer[i])
 				report(observer, depth, 0, i);
 		odd(below_code);
@@ -570,23 +548,18 @@ static void on_signal(int number)
 	sink += (unsigned)number;
 }
 
-/* Faults at its first instruction, where pc - 1 belongs to another function. */
-void fault_at_once(void);
-__asm__(".text\n.type fault_at_once, @function\nfault_at_once:\n.cfi_startproc\n"
-	"movq (%rax), %rax\nret\n.cfi_endproc\n.size fault_at_once, . - fault_at_once\n");
-
 static void on_fault(int number, siginfo_t *info, void *data)
 {
 	ucontext_t *context = data;
 
 	(void)info;
-	if (context->uc_mcontext.gregs[REG_RIP] != (greg_t)fault_at_once) {
+	if (context_pc(context) != (uintptr_t)fault_at_once) {
 		signal(number, SIG_DFL); /* an unexpected fault */
 		return;
 	}
 	event();
 	wander(2);
-	context->uc_mcontext.gregs[REG_RIP] += 3;
+	context_skip_fault(context);
 }
 
 static NOINLINE void fault_below(unsigned depth)
@@ -594,7 +567,7 @@ static NOINLINE void fault_below(unsigned depth)
 	if (depth > 0)
 		fault_below(depth - 1);
 	else
-		__asm__ volatile("xorl %%eax, %%eax\n\tcall fault_at_once" ::: "rax", "memory");
+		CALL_FAULT_AT_ONCE();
 	sink++;
 }
 
@@ -605,7 +578,8 @@ static void test_signals(bool alternate)
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = alternate ? SA_ONSTACK : 0 };
 	struct sigaction fault = { .sa_sigaction = on_fault,
 				   .sa_flags = SA_SIGINFO | (alternate ? SA_ONSTACK : 0) };
-	struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
+	const struct itimerval often = { { 0, signals_apart }, { 0, signals_apart } };
+	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
 
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
@@ -708,7 +682,7 @@ static NOINLINE void recurse(unsigned depth, unsigned every)
 static void *recurse_main(void *data)
 {
 	capacity = *(unsigned *)data;
-	recurse(100000, 2503);
+	recurse(deepest, 2503);
 	recurse(capacity / 4, 1);
 	recurse(capacity / 8 + 1, 1);
 	forget();
@@ -729,20 +703,13 @@ static void test_recursion(void)
 	}
 }
 
-/* A broken stack: one page of random words below an unmapped page. */
-void on_stack(void *top, uintptr_t bp, void (*call)(void));
-__asm__(".text\n.type on_stack, @function\non_stack:\n.cfi_startproc\n"
-	"pushq %rbx\n.cfi_adjust_cfa_offset 8\npushq %rbp\n.cfi_adjust_cfa_offset 8\n"
-	"movq %rsp, %rbx\nmovq %rdi, %rsp\nmovq %rsi, %rbp\ncall *%rdx\n"
-	"movq %rbx, %rsp\npopq %rbp\npopq %rbx\nret\n.cfi_endproc\n"
-	".size on_stack, . - on_stack\n");
-
 static FRAMED void event_unchecked(void)
 {
 	event_if(false);
 	sink++;
 }
 
+/* A broken stack: one page of random words below an unmapped page. */
 static void test_broken(void)
 {
 	unsigned char *memory =
@@ -761,13 +728,6 @@ static void test_broken(void)
 	}
 	munmap(memory, 3 << 12);
 }
-
-/* The caller's frame lies on another stack, as its table says. */
-void on_neighbour(void *top, void (*call)(void));
-__asm__(".text\n.type on_neighbour, @function\non_neighbour:\n.cfi_startproc\n"
-	"pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmovq %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
-	"movq %rdi, %rsp\ncall *%rsi\nmovq %rbp, %rsp\npopq %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
-	".size on_neighbour, . - on_neighbour\n");
 
 #define HOPS_MOST 6u
 #define HOP_STACK (64u << 10)
@@ -874,10 +834,16 @@ static void run(const char *name)
 
 int main(int argc, char **argv)
 {
-	bool old = argc > 1 && strcmp(argv[1], "--dl-iterate-phdr") == 0;
+	const bool old = argc > 1 && strcmp(argv[1], "--dl-iterate-phdr") == 0;
 
 	argv += old;
 	argc -= old;
+	if (argc > 1 && strcmp(argv[1], "--emulated") == 0) {
+		signals_apart = 20000;
+		deepest = 10000;
+		argv++;
+		argc--;
+	}
 	modules_init(new_table(),
 		     old ? NULL : (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object"), stamp);
 	event();

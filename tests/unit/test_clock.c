@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-#include <x86intrin.h>
 
 #include <cmocka.h>
 
 #include "clock.h"
+#include "os.h"
 
 #define SAMPLES 20
 #define APART_NS 1000000
@@ -56,7 +56,7 @@ static void test_counter(void **state)
 	clock_start(&clock, true);
 	for (int i = 0; i < SAMPLES; i++) {
 		nanosleep(&(struct timespec){ 0, APART_NS }, NULL);
-		stamps[i] = __rdtsc();
+		stamps[i] = cpu_clock_unordered();
 		clock_sample(&clock);
 	}
 	for (int i = 0; i < SAMPLES; i++) {

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Record on another processor, whose programs this kernel executes by an emulator (binfmt_misc).
+
+Small programs of known behaviour, and the build's own commands, run twice. With the witness of the unwinder: every
+stack must be the one that libgcc finds. And under msrec together with an independent account of every call: the same
+calls, the same peak, nothing lost.
+
+  recording.py --build DIR [--only WORD]
+
+Exit status: 0 all equal, 1 a difference, 77 no program of the build can be executed here.
+"""
+
+import glob
+import os
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import SKIPPED, Scratch, arguments    # noqa: E402
+
+# The order of enum exact in preload_exact.c.
+EXACT = ("malloc", "calloc", "realloc", "resize", "realloc_free", "aligned", "new", "new_array", "reallocarray",
+         "failed", "failed_resize", "free", "null_free", "live", "peak", "blocks", "unknown", "implied", "full")
+COMPARED = ("malloc", "calloc", "realloc", "new", "new_array", "reallocarray", "failed", "free", "live", "peak")
+CORPUS = ("basic coroutine ctor deep exceptions exit fork frames_fast inline_fast insig longjmp main_again new_aligned "
+          "new_basic realloc recurse signal templates threads zero").split()
+FORKING = {"fork"}           # the account is of the parent alone
+TIMEOUT = 300
+
+
+def commands(build, folder):
+    """Name → argv. The commands read a trace like that of a small program, but long."""
+    made = {name: [build.file(f"corpus/{name}")] for name in CORPUS}
+    small, trace = os.path.join(folder, "small.zst"), os.path.join(folder, "generated.zst")
+    subprocess.run([build.msrec, "-q", "-o", small, build.file("corpus/threads")], stdout=subprocess.DEVNULL,
+                   check=True)
+    made["generate"] = [build.file("tests/tools/generate"), "-n", "20000", small, trace]
+    made["msreport"] = [build.file("analyze/msreport"), trace]
+    made["msreplay"] = [build.file("analyze/msreplay"), "--massif-out-file=" + os.path.join(folder, "massif"), trace]
+    made["msconvert"] = [build.file("analyze/msconvert"), "--to=pprof", "-o", os.path.join(folder, "pprof"), trace]
+    return made
+
+
+def run(argv, preload, **env):
+    """Preloads into the program alone, not into this machine's `env`."""
+    given = ["/usr/bin/env", f"LD_PRELOAD={preload}"] + [f"{k}={v}" for k, v in env.items()]
+    done = subprocess.run(given + argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT)
+    if done.returncode != 0:
+        raise RuntimeError(f"exit {done.returncode}: {done.stderr[-300:]!r}")
+
+
+def witness(build, argv, folder):
+    """How many stacks were compared, and problems."""
+    out = os.path.join(folder, "witness")
+    run(argv, build.file("tests/oracle/libunwind_witness.so"), WITNESS_OUT=out)
+    stacks, problems = 0, []
+    for path in glob.glob(out + ".*"):
+        with open(path) as f:
+            lines = f.read().splitlines()
+        os.unlink(path)
+        words = lines[0].split()
+        figures = dict(zip(words[::2], map(int, words[1::2])))
+        stacks += figures["stacks"]
+        if figures["other"] or figures["shorter"]:
+            problems += lines
+    return stacks, problems if stacks else ["no stack was compared"]
+
+
+def counts(build, name, argv, folder):
+    """Problems."""
+    trace, account = os.path.join(folder, "trace"), os.path.join(folder, "account")
+    record = [build.msrec, "-o", trace, "--run-libc-freeres=no", "--run-cxx-freeres=no"]
+    run(record + argv, build.exact, EXACT_OUT=account, EXACT_SKIP="msrec")
+    with open(account, "rb") as f:
+        exact = dict(zip(EXACT, struct.unpack(f"{len(EXACT)}q", f.read(8 * len(EXACT)))))
+    found = build.stat(trace)
+    for path in glob.glob(trace + "*"):
+        os.unlink(path)
+    os.unlink(account)
+    problems = [f"{key}: recorded {found[key]}, independent {exact[key]}" for key in COMPARED
+                if found[key] != exact[key]]
+    problems += [f"{key}: {found[key]}" for key in ("lost", "unknown", "implied", "unknown_op") if found[key]]
+    if found["reason"] != "exit" and name not in FORKING:
+        problems.append(f"ends with {found['reason']}")
+    return problems
+
+
+def main():
+    args = arguments(__doc__, ("--only", {"help": "programs with this in their name", "default": ""}))
+    build, total, failed = args.build, 0, 0
+    try:
+        subprocess.run([build.file("corpus/basic")], stdout=subprocess.DEVNULL, check=True)
+    except OSError as e:
+        print(f"skip: no program of this build can be executed: {e.strerror}")
+        return SKIPPED
+    with Scratch() as folder:
+        for name, argv in commands(build, folder).items():
+            if args.only not in name:
+                continue
+            try:
+                stacks, problems = witness(build, argv, folder)
+                problems += counts(build, name, argv, folder)
+            except (RuntimeError, subprocess.TimeoutExpired) as e:
+                stacks, problems = 0, [str(e)]
+            print(f"{'not ok' if problems else 'ok'} {name}: {stacks:,} stacks", flush=True)
+            for line in problems:
+                print(f"  {line}")
+            total += stacks
+            failed += bool(problems)
+    print(f"{total:,} stacks as libgcc's" if not failed else f"{failed} failed")
+    return 1 if failed or not total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
