@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer_options.h"
 #include "duration.h"
 #include "file.h"
 #include "limit.h"
@@ -31,8 +32,6 @@ enum {
 	KEY_FORMAT,
 	KEY_HTML,
 	KEY_SOURCES,
-	KEY_SI,
-	KEY_SYMBOLS,
 	KEY_DIFF,
 	KEY_FIGURE,
 	KEY_CHECK,
@@ -49,7 +48,7 @@ enum {
 #define MOST_REPEATS 1000
 #define MOST_SUPPRESSIONS (1u << 20) /* bytes of a file */
 
-enum { GROUP_QUESTION = 1, GROUP_DIFF = FILTER_GROUP + 1, GROUP_SITES, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
+enum { GROUP_QUESTION = 1, GROUP_DIFF = FILTER_GROUP + 1, GROUP_SITES };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "The question:", GROUP_QUESTION },
@@ -100,25 +99,17 @@ static const struct argp_option options[] = {
 	{ "hide", KEY_HIDE, "PATTERN", 0, "nor are functions that match, such as 'my::alloc*' (repeatable)",
 	  GROUP_SITES },
 	{ "all-frames", KEY_ALL_FRAMES, NULL, 0, "the innermost function is always the site", GROUP_SITES },
-	{ NULL, 0, NULL, 0, "Output:", GROUP_OUTPUT },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
-	  "text, json, markdown or csv; of --check also junit and github (text)", GROUP_OUTPUT },
-	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
-	{ "html", KEY_HTML, "FILE", 0, "write a page for browsers; - is standard output", GROUP_OUTPUT },
+	  "text, json, markdown or csv; of --check also junit and github (text)", ANSWER_GROUP_OUTPUT },
+	{ "html", KEY_HTML, "FILE", 0, "write a page for browsers; - is standard output",
+	  ANSWER_GROUP_OUTPUT },
 	{ "sources", KEY_SOURCES, NULL, 0,
-	  "put the lines of source files into the page, where they are found", GROUP_OUTPUT },
+	  "put the lines of source files into the page, where they are found", ANSWER_GROUP_OUTPUT },
 	{ "follow", KEY_FOLLOW, NULL, 0, "while the trace is being recorded, answer again when it has grown",
-	  GROUP_OUTPUT },
+	  ANSWER_GROUP_OUTPUT },
 	{ "delay", KEY_DELAY, "SECONDS", 0, "of --follow: at least so much time between two answers (2)",
-	  GROUP_OUTPUT },
-	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
-	{ "jobs", 'j', "N", 0, "decode with so many threads (one for each processor)", GROUP_OUTPUT },
-	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
-	{ "symbols", KEY_SYMBOLS, "DIR", 0,
-	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
-	  GROUP_DIAGNOSTICS },
-	{ "quiet", 'q', NULL, 0, "no notices, no progress", GROUP_DIAGNOSTICS },
-	{ "verbose", 'v', NULL, 0, "say more about the trace", GROUP_DIAGNOSTICS },
+	  ANSWER_GROUP_OUTPUT },
+	{ "jobs", 'j', "N", 0, "decode with so many threads (one for each processor)", ANSWER_GROUP_OUTPUT },
 	{ 0 },
 };
 
@@ -601,17 +592,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_FORMAT:
 		parse_format(command, state, value);
 		return 0;
-	case 'o':
-		command->output = value;
-		return 0;
 	case KEY_HTML:
 		command->html = value;
 		return 0;
 	case KEY_SOURCES:
 		command->sources = true;
-		return 0;
-	case KEY_SI:
-		command->query.si = true;
 		return 0;
 	case 'j':
 		parse_number(state, "jobs", value, 256, &n);
@@ -619,16 +604,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 			argp_error(state, "--jobs=%s: should be a number from 1 to 256", value);
 		command->tool.jobs = (unsigned)n;
 		return 0;
-	case KEY_SYMBOLS:
-		return words_append(&command->tool.symbol_dirs, &command->tool.n_symbol_dirs, value);
-	case 'q':
-		command->tool.verbosity = -1;
-		return 0;
-	case 'v':
-		command->tool.verbosity++;
-		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &command->filter;
+		state->child_inputs[1] = command;
 		return 0;
 	case ARGP_KEY_ARG:
 		return add_word(command, state, value);
@@ -640,7 +618,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	return parse_question(command, state, key, value);
 }
 
-static const struct argp_child children[] = { { &filter_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = {
+	{ &filter_argp, 0, NULL, 0 },
+	{ &answer_argp, 0, NULL, 0 },
+	{ 0 },
+};
 
 const struct argp report_argp = {
 	.options = options,

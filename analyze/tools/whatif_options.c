@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer_options.h"
 #include "moment.h"
 #include "number.h"
 #include "words.h"
@@ -25,11 +26,9 @@ enum {
 	KEY_EXPORT,
 	KEY_TOP,
 	KEY_FORMAT,
-	KEY_SI,
-	KEY_SYMBOLS,
 };
 
-enum { GROUP_PLAY = 1, GROUP_BLAME, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
+enum { GROUP_PLAY = 1, GROUP_BLAME };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What is played:", GROUP_PLAY },
@@ -57,23 +56,17 @@ static const struct argp_option options[] = {
 	  "when: gap (most is resident that isn't live), peak, end, as 1.5s, or mark:NAME (gap)",
 	  GROUP_BLAME },
 	{ "no-blame", KEY_NO_BLAME, NULL, 0, "leave this out, which saves one run", GROUP_BLAME },
-	{ NULL, 0, NULL, 0, "Output:", GROUP_OUTPUT },
-	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_OUTPUT },
-	{ "format", KEY_FORMAT, "FORMAT", 0, "text, json, markdown or csv (text)", GROUP_OUTPUT },
-	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
+	{ "top", KEY_TOP, "N", 0, "rows of each table", ANSWER_GROUP_OUTPUT },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "text, json, markdown or csv (text)", ANSWER_GROUP_OUTPUT },
 	{ "svg", KEY_SVG, "FILE", 0,
-	  "draw the address space of the first allocator over time; - is standard output", GROUP_OUTPUT },
+	  "draw the address space of the first allocator over time; - is standard output",
+	  ANSWER_GROUP_OUTPUT },
 	{ "html", KEY_HTML, "FILE", 0,
-	  "write msreport's page for browsers with all of this in it; - is standard output", GROUP_OUTPUT },
+	  "write msreport's page for browsers with all of this in it; - is standard output",
+	  ANSWER_GROUP_OUTPUT },
 	{ "export", KEY_EXPORT, "FILE", 0,
-	  "write a workload of glibc's trace_run, and play nothing; - is standard output", GROUP_OUTPUT },
-	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
-	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
-	{ "symbols", KEY_SYMBOLS, "DIR", 0,
-	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
-	  GROUP_DIAGNOSTICS },
-	{ "quiet", 'q', NULL, 0, "no notices, no progress", GROUP_DIAGNOSTICS },
-	{ "verbose", 'v', NULL, 0, "say more about the trace", GROUP_DIAGNOSTICS },
+	  "write a workload of glibc's trace_run, and play nothing; - is standard output",
+	  ANSWER_GROUP_OUTPUT },
 	{ 0 },
 };
 
@@ -193,16 +186,15 @@ static void check_outputs(const struct whatif_command *command, struct argp_stat
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct whatif_command *command = state->input;
-	struct tool *tool = &command->report.tool;
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &command->report;
+		return 0;
 	case KEY_TOP:
 		command->report.query.top = parse_number(state, "top", value, UINT32_MAX);
 		return 0;
 	case KEY_FORMAT:
 		parse_format(command, state, value);
-		return 0;
-	case 'o':
-		command->report.output = value;
 		return 0;
 	case KEY_SVG:
 		command->svg = value;
@@ -212,17 +204,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_EXPORT:
 		command->export = value;
-		return 0;
-	case KEY_SI:
-		command->report.query.si = true;
-		return 0;
-	case KEY_SYMBOLS:
-		return words_append(&tool->symbol_dirs, &tool->n_symbol_dirs, value);
-	case 'q':
-		tool->verbosity = -1;
-		return 0;
-	case 'v':
-		tool->verbosity++;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (command->input)
@@ -240,11 +221,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	return parse_play(command, state, key, value);
 }
 
+static const struct argp_child children[] = { { &answer_argp, 0, NULL, 0 }, { 0 } };
+
 const struct argp whatif_argp = {
 	.options = options,
 	.parser = parse_option,
 	.args_doc = "TRACE",
 	.doc = doc,
+	.children = children,
 };
 
 void whatif_command_init(struct whatif_command *command)
