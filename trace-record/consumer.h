@@ -72,6 +72,17 @@ struct consumer_null_frees {
 	uint64_t at;      /* ... when all events before this position have been taken */
 };
 
+/* The thread that has the ring. */
+struct consumer_thread {
+	uint32_t id;               /* in the trace */
+	uint32_t use;              /* of the ring, when `id` was defined */
+	uint32_t within;           /* the ring's, for that use: the next owner may be setting the ring up */
+	bool gone;                 /* at the last look: `head` is final */
+	bool ended;                /* the trace says that it has ended */
+	uint64_t stack_depth;      /* by its last marker */
+	char name[SHM_NAME_BYTES]; /* "": not known */
+};
+
 /*
  * Positions count the ring's bytes from its beginning: released <= tail, and tail <= head unless the program has written
  * nonsense, which makes the ring `broken`. Nothing is read from a broken ring any more.
@@ -79,22 +90,16 @@ struct consumer_null_frees {
 struct consumer {
 	struct shm_ring *ring; /* NULL: not in use yet */
 	const uint8_t *data;
-	uint32_t size;             /* of `data`, a power of two */
-	uint32_t use;              /* of the ring, when `thread` was defined */
-	uint32_t thread;           /* id in the trace */
-	uint32_t within;           /* the ring's, for that use: the next owner may be setting the ring up */
-	uint64_t released;         /* as the producer knows: it may overwrite what is before */
-	uint64_t tail;             /* of the events that were taken */
-	uint64_t head;             /* of the producer, at the last look */
-	bool broken;               /* a record that cannot be was read */
-	bool broken_counted;       /* as a loss */
-	bool peeked;               /* `event` is the event at `tail` */
-	uint64_t stamp;            /* of the last event read that had one */
-	uint64_t lost;             /* of the ring, as far as counted */
-	uint64_t stack_depth;      /* of the thread, by its last marker */
-	char name[SHM_NAME_BYTES]; /* of the thread; "": not known */
-	bool gone;                 /* the thread, at the last look: `head` is final */
-	bool ended;                /* the trace says that the thread has ended */
+	uint32_t size;       /* of `data`, a power of two */
+	uint64_t released;   /* as the producer knows: it may overwrite what is before */
+	uint64_t tail;       /* of the events that were taken */
+	uint64_t head;       /* of the producer, at the last look */
+	bool broken;         /* a record that cannot be was read */
+	bool broken_counted; /* as a loss */
+	bool peeked;         /* `event` is the event at `tail` */
+	uint64_t stamp;      /* of the last event read that had one */
+	uint64_t lost;       /* of the ring, as far as counted */
+	struct consumer_thread thread;
 	struct consumer_null_frees null_frees;
 	struct consumer_moving moving;
 	struct consumer_event event;
@@ -140,7 +145,7 @@ static inline void consumer_look(struct consumer *consumer)
 	struct consumer_null_frees *const null_frees = &consumer->null_frees;
 	const bool due = null_frees->seen != null_frees->counted;
 
-	consumer->gone = shm_owner_gone(&consumer->ring->owner);
+	consumer->thread.gone = shm_owner_gone(&consumer->ring->owner);
 	if (!due)
 		null_frees->seen = atomic_load_explicit(&consumer->ring->null_frees, memory_order_acquire);
 	consumer->head = atomic_load_explicit(&consumer->ring->head, memory_order_acquire);

@@ -551,7 +551,7 @@ static int write_marker(struct tracee *t, struct consumer *consumer, const struc
 	if (e->op == MST_OP_OFF || e->op == MST_OP_ON)
 		tracee_note_phase(t, e->op, e->size);
 	if (e->op == MST_OP_STACK)
-		consumer->stack_depth = e->size;
+		consumer->thread.stack_depth = e->size;
 	if (e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MUNMAP)
 		tracee_note_mapping(t, e);
 	if (!err && e->op == MST_OP_FORK)
@@ -614,7 +614,7 @@ static int write_mark(struct tracee *t, struct consumer *consumer, const struct 
 		return 0;
 	mark->name[size] = '\0';
 	tracee_set_time(t, consumer, e->stamp, clock);
-	return mst_writer_mark(t->writer, 0, consumer->thread, mark->name);
+	return mst_writer_mark(t->writer, 0, consumer->thread.id, mark->name);
 }
 
 static bool is_realloc(const struct consumer_event *e)
@@ -652,7 +652,7 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 		return 0;
 	}
 	if (e->op == SHM_OP_THREAD)
-		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &consumer->thread);
+		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &consumer->thread.id);
 	if (e->op == SHM_OP_DELETE || e->op == SHM_OP_DELETE_ARRAY)
 		return write_free(t, e);
 	if (e->op == MST_OP_FREE || e->op == MST_OP_DELETE || e->op == MST_OP_DELETE_ARRAY)
@@ -695,8 +695,8 @@ void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t
 {
 	assert(consumer->ring);
 	t->at_stamp = stamp;
-	t->at_thread = consumer->thread;
-	mst_writer_at(t->writer, since_start(t, clock, stamp), consumer->thread);
+	t->at_thread = consumer->thread.id;
+	mst_writer_at(t->writer, since_start(t, clock, stamp), consumer->thread.id);
 }
 
 /*
@@ -725,7 +725,7 @@ static int take_event(struct tracee *t, struct consumer *consumer, const struct 
 	const struct consumer_event *e = consumer_peek(consumer);
 	int err;
 
-	if (e->stamp - t->at_stamp >= TIME_STAMPS || consumer->thread != t->at_thread)
+	if (e->stamp - t->at_stamp >= TIME_STAMPS || consumer->thread.id != t->at_thread)
 		tracee_set_time(t, consumer, e->stamp, clock);
 	err = write_event(t, consumer, e, clock);
 	if (__builtin_expect(err == NOT_PLAIN, 0))
@@ -813,7 +813,7 @@ int64_t tracee_take(struct tracee *t, const struct clock *clock, uint64_t until)
 				t->counts.lost++;
 			}
 		} while (e && taken < most);
-		if (consumer->gone && (err = tracee_end_thread(t, consumer)))
+		if (consumer->thread.gone && (err = tracee_end_thread(t, consumer)))
 			first_err = first_err ? first_err : err;
 	}
 	if (until != UINT64_MAX)

@@ -76,8 +76,8 @@ static inline int fast_alloc(struct tracee *t, struct consumer *consumer, uint64
 /* Gives the writer the time and the thread of the next calls, if either changed. */
 static inline void set_time(struct tracee *t, const struct consumer *consumer, const struct clock *clock)
 {
-	if (__builtin_expect(consumer->thread != t->at_thread || consumer->stamp - t->at_stamp >= TIME_STAMPS,
-			     0))
+	if (__builtin_expect(
+		    consumer->thread.id != t->at_thread || consumer->stamp - t->at_stamp >= TIME_STAMPS, 0))
 		tracee_set_time(t, consumer, consumer->stamp, clock);
 }
 

@@ -123,10 +123,10 @@ static int write_markers(struct rollover *r, uint64_t time, uint32_t no_thread)
 	for (uint32_t i = 0; i < t->n_consumers && !err; i++) {
 		const struct consumer *consumer = &t->consumers[i];
 
-		if (!consumer->ring || !consumer->stack_depth)
+		if (!consumer->ring || !consumer->thread.stack_depth)
 			continue;
-		mst_writer_at(r->next, time, consumer->thread);
-		err = mst_writer_marker(r->next, MST_OP_STACK, 0, consumer->stack_depth);
+		mst_writer_at(r->next, time, consumer->thread.id);
+		err = mst_writer_marker(r->next, MST_OP_STACK, 0, consumer->thread.stack_depth);
 	}
 	mst_writer_at(r->next, time, no_thread);
 	if (!err && t->mapped)
@@ -159,11 +159,11 @@ static int define_modules(struct rollover *r)
 static int renew_consumer(struct rollover *r, uint32_t ring_id)
 {
 	struct consumer *consumer = &r->tracee->consumers[ring_id];
-	int err = tracee_find_thread(r->tracee, r->next, ring_id, &consumer->thread);
+	int err = tracee_find_thread(r->tracee, r->next, ring_id, &consumer->thread.id);
 
-	if (!err && *consumer->name && !consumer->ring->within)
-		err = mst_writer_thread_name(r->next, consumer->thread, mst_writer_time(r->old),
-					     consumer->name);
+	if (!err && *consumer->thread.name && !consumer->ring->within)
+		err = mst_writer_thread_name(r->next, consumer->thread.id, mst_writer_time(r->old),
+					     consumer->thread.name);
 	for (uint32_t i = 0; i < consumer->n_nodes && !err; i++) {
 		struct consumer_node *node = &consumer->nodes[i];
 
@@ -180,7 +180,7 @@ static int renew_consumers(struct rollover *r)
 	int err = 0;
 
 	for (uint32_t i = 0; i < t->n_consumers && !err; i++) {
-		if (t->consumers[i].ring && t->consumers[i].use)
+		if (t->consumers[i].ring && t->consumers[i].thread.use)
 			err = renew_consumer(r, i);
 	}
 	return err;

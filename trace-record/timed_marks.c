@@ -124,8 +124,8 @@ static int set_phase(struct tracee *t, uint8_t op, uint64_t size, uint64_t ns)
 	uint32_t thread;
 	int err = 0;
 
-	if (first->ring && first->use)
-		thread = first->thread;
+	if (first->ring && first->thread.use)
+		thread = first->thread.id;
 	else
 		err = mst_writer_thread(t->writer, &(struct mst_thread){ 0 }, &thread);
 	if (err)

@@ -265,9 +265,9 @@ int tracee_find_thread(struct tracee *t, struct mst_writer *writer, uint32_t rin
 	const struct mst_thread definition = { .tid = ring->tid };
 	const uint32_t first = ring->within - 1;
 
-	if (first >= ring_id || !t->consumers[first].use)
+	if (first >= ring_id || !t->consumers[first].thread.use)
 		return mst_writer_thread(writer, &definition, thread);
-	*thread = t->consumers[first].thread;
+	*thread = t->consumers[first].thread.id;
 	return 0;
 }
 
@@ -279,10 +279,11 @@ int tracee_name_thread(struct tracee *t, struct consumer *consumer, const char n
 {
 	int err;
 
-	if (!*name || strncmp(consumer->name, name, SHM_NAME_BYTES) == 0)
+	if (!*name || strncmp(consumer->thread.name, name, SHM_NAME_BYTES) == 0)
 		return 0;
-	memcpy(consumer->name, name, SHM_NAME_BYTES - 1);
-	err = mst_writer_thread_name(t->writer, consumer->thread, mst_writer_time(t->writer), consumer->name);
+	memcpy(consumer->thread.name, name, SHM_NAME_BYTES - 1);
+	err = mst_writer_thread_name(t->writer, consumer->thread.id, mst_writer_time(t->writer),
+				     consumer->thread.name);
 	return err == MST_ERR_LIMIT ? 0 : err;
 }
 
@@ -295,16 +296,16 @@ static int name_new_thread(struct tracee *t, struct consumer *consumer)
 	const struct shm_ring *ring = consumer->ring;
 	char name[SHM_NAME_BYTES] = "";
 
-	memset(consumer->name, 0, sizeof(consumer->name));
+	memset(consumer->thread.name, 0, sizeof(consumer->thread.name));
 	if (!early_names_take(&t->early_names, ring->pointer, name) &&
 	    !thread_name_read(t->pid, t->segment->pid, ring->tid, name))
-		memcpy(name, consumer == t->consumers ? t->program : t->consumers->name, sizeof(name));
+		memcpy(name, consumer == t->consumers ? t->program : t->consumers->thread.name, sizeof(name));
 	return tracee_name_thread(t, consumer, name);
 }
 
 static bool is_living(const struct consumer *consumer)
 {
-	return consumer->ring && consumer->use && !consumer_done(consumer);
+	return consumer->ring && consumer->thread.use && !consumer_done(consumer);
 }
 
 /*
@@ -385,7 +386,8 @@ static bool has_nested_events(const struct tracee *t, uint32_t ring_id)
 	for (uint32_t i = ring_id + 1; i < t->n_consumers; i++) {
 		const struct consumer *consumer = &t->consumers[i];
 
-		if (consumer->within == ring_id + 1 && !consumer->broken && consumer->tail != consumer->head)
+		if (consumer->thread.within == ring_id + 1 && !consumer->broken &&
+		    consumer->tail != consumer->head)
 			return true;
 	}
 	return false;
@@ -403,16 +405,16 @@ int tracee_end_thread(struct tracee *t, struct consumer *consumer)
 	bool is_over;
 	int err;
 
-	if (!consumer->gone || consumer->ended || consumer->within || !consumer->use ||
-	    (!consumer->broken && consumer->tail != consumer->head))
+	if (!consumer->thread.gone || consumer->thread.ended || consumer->thread.within ||
+	    !consumer->thread.use || (!consumer->broken && consumer->tail != consumer->head))
 		return 0;
 	is_over = !t->threads.any_alive || atomic_load(&segment->exit_status) ||
 		  atomic_load(&segment->executing);
-	if ((is_over && atomic_load(&ring->ended) != consumer->use) ||
+	if ((is_over && atomic_load(&ring->ended) != consumer->thread.use) ||
 	    has_nested_events(t, (uint32_t)(consumer - t->consumers)))
 		return 0;
-	consumer->ended = true;
-	err = mst_writer_thread_end(t->writer, t->threads.looked_ns, consumer->thread);
+	consumer->thread.ended = true;
+	err = mst_writer_thread_end(t->writer, t->threads.looked_ns, consumer->thread.id);
 	return err == MST_ERR_LIMIT ? 0 : err;
 }
 
@@ -428,15 +430,15 @@ static int open_consumer(struct tracee *t, uint32_t ring_id)
 		return 0;
 	if (!consumer->ring)
 		consumer_open(consumer, t->segment, ring_id);
-	if (consumer->use == ring->use)
+	if (consumer->thread.use == ring->use)
 		return 0;
-	consumer->use = ring->use;
-	consumer->within = ring->within;
-	consumer->stack_depth = 0;
-	consumer->ended = false;
+	consumer->thread.use = ring->use;
+	consumer->thread.within = ring->within;
+	consumer->thread.stack_depth = 0;
+	consumer->thread.ended = false;
 	consumer_forget(consumer);
 	if (!t->segment->unowned) {
-		const int err = tracee_find_thread(t, t->writer, ring_id, &consumer->thread);
+		const int err = tracee_find_thread(t, t->writer, ring_id, &consumer->thread.id);
 
 		return err || ring->within ? err : name_new_thread(t, consumer);
 	}
@@ -444,7 +446,7 @@ static int open_consumer(struct tracee *t, uint32_t ring_id)
 	if (!consumer_reserve(consumer, 0))
 		return MST_ERR_NOMEM;
 	consumer->nodes[0].stack = MST_ROOT_STACK;
-	return tids_find(&t->tids, t->writer, ring->tid, &consumer->thread);
+	return tids_find(&t->tids, t->writer, ring->tid, &consumer->thread.id);
 }
 
 /* Frees the ring of a thread that is gone, for another thread. */
@@ -478,11 +480,11 @@ int tracee_look_at_rings(struct tracee *t)
 		if (!consumer->ring)
 			continue;
 		consumer_look(consumer);
-		t->threads.any_alive |= consumer->use && !consumer->gone;
+		t->threads.any_alive |= consumer->thread.use && !consumer->thread.gone;
 		behind |= consumer->head - consumer->tail > consumer->size / BEHIND;
 	}
 	for (uint32_t i = 0; i < t->n_consumers && !err; i++) {
-		if (t->consumers[i].gone)
+		if (t->consumers[i].thread.gone)
 			err = tracee_end_thread(t, &t->consumers[i]);
 	}
 	mst_writer_fast_level(t->writer, behind);
