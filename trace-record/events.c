@@ -70,35 +70,34 @@ static inline int stack_at(struct tracee *t, struct consumer *consumer, uint32_t
 	return 0;
 }
 
-/* A node of a thread's stacks is defined anew. */
-static int define_node(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
+int tracee_define_node(struct tracee *t, struct consumer *consumer, uint64_t head, uint64_t pc)
 {
+	const bool is_cut = SHM_PARENT(head) == SHM_CUT;
+	const uint32_t number = SHM_NODE(head), above = is_cut ? 0 : SHM_PARENT(head);
 	struct consumer_node *node, *parent = NULL;
 	uint32_t stack = MST_ROOT_STACK;
 	int err;
 
-	const uint32_t above = e->parent != SHM_CUT ? e->parent : 0;
-
 	t->contexts++;
 	/* A parent's number is lower than its node's, so parent chains are finite. */
-	if (above >= e->node || e->node >= SHM_NODES)
+	if (above >= number || number >= SHM_NODES)
 		return MST_ERR_ARGUMENT;
-	if (!consumer_reserve(consumer, e->node))
+	if (!consumer_reserve(consumer, number))
 		return MST_ERR_NOMEM;
-	node = &consumer->nodes[e->node];
+	node = &consumer->nodes[number];
 	if (above)
 		parent = &consumer->nodes[above];
 	*node = (struct consumer_node){
 		.parent = above,
 		.stack = MST_NONE,
 		.depth = 1,
-		.cut = e->parent == SHM_CUT,
+		.cut = is_cut,
 	};
 	if (parent && !parent->depth)
 		return MST_ERR_ARGUMENT;
 	if (parent)
 		node->depth = parent->depth < CONSUMER_DEPTH_MOST ? parent->depth + 1 : CONSUMER_DEPTH_MOST;
-	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)))
+	if ((err = frames_find(&t->frames, t->writer, pc, consumer->stamp, &node->frame)))
 		return err;
 	if (node->frame == MST_NONE) {
 		/* One of msrec's wrappers, between the program and libc, is left out of stacks. */
@@ -638,7 +637,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 	if (e->op == SHM_OP_FREELIKE)
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
-		return define_node(t, consumer, e);
+		return tracee_define_node(t, consumer, shm_head(0, 0, shm_call_value(e->node, e->parent)),
+					  e->address);
 	if (e->op == SHM_OP_COUNT)
 		return count_instructions(t, e->size);
 	if (e->op == SHM_OP_SP_CHANGES)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fast path for plain alloc and free records, nearly all there are: takes them straight from the ring. Anything else stops
- * the run; events.c handles it.
+ * Fast path for plain alloc and free records, and definitions of stacks, nearly all there are: takes them straight from
+ * the ring. Anything else stops the run; events.c handles it.
  */
 #include <assert.h>
 
@@ -18,6 +18,11 @@
 static inline bool is_plain_free(uint64_t head)
 {
 	return (uint16_t)(head & ~((uint64_t)SHM_STAMPED << 8)) == SHM_OP_FREE;
+}
+
+static inline bool is_plain_node(uint64_t head)
+{
+	return (uint16_t)(head & ~((uint64_t)SHM_STAMPED << 8)) == SHM_OP_NODE;
 }
 
 /* Also with the size that it was given. */
@@ -127,6 +132,8 @@ int64_t tracee_run(struct tracee *t, struct consumer *consumer, const struct clo
 									 : MST_OP_DELETE_ARRAY,
 					   sized ? *operand : 0);
 			operand += sized;
+		} else if (is_plain_node(head)) {
+			err = tracee_define_node(t, consumer, head, *operand++);
 		} else {
 			err = fast_alloc(t, consumer, head, *operand);
 			operand += plain_operands(head);

@@ -124,6 +124,9 @@ void tracee_set_time(struct tracee *tracee, const struct consumer *consumer, uin
 int64_t tracee_run(struct tracee *tracee, struct consumer *consumer, const struct clock *clock,
 		   uint64_t limit, int64_t most, int *err);
 
+/* Takes a record of SHM_OP_NODE, whose stamp is the consumer's: a node of a thread's stacks is defined anew. */
+int tracee_define_node(struct tracee *tracee, struct consumer *consumer, uint64_t head, uint64_t pc);
+
 /* As tracee_drain(), without the marks that msrec sets. */
 int64_t tracee_take(struct tracee *tracee, const struct clock *clock, uint64_t until);
 

@@ -72,6 +72,21 @@ __attribute__((noinline)) bool emit_losses_due(struct thread *t)
 
 /* ---- calls ---- */
 
+/* A context's definition. False: there is no room. */
+static inline bool emit_context(struct thread *t, uint32_t number)
+{
+	const struct unwind_context *context = &t->stack->contexts[number];
+	const uint64_t pc = unwind_frame_pc(context->pc), value = shm_call_value(number, context->parent);
+	uint64_t *const w = ring_reserve_plain(&t->out);
+
+	/* A parent's number is lower than its context's, so parent chains are finite. */
+	RECORDER_ASSERT(context->parent < number || context->parent == UNWIND_CUT);
+	if (__builtin_expect(!w, 0))
+		return emit_value(t, SHM_OP_NODE, 0, value, &pc);
+	ring_put(&t->out, w, shm_head(SHM_OP_NODE, 0, value), &pc, 1);
+	return true;
+}
+
 /*
  * Emits definitions of contexts not yet emitted; stamped when the module table changed, because the same pc may now be
  * other code.
@@ -87,12 +102,7 @@ static __attribute__((noinline)) bool emit_contexts(struct thread *t)
 		t->out.stamp_due = t->out.limit = 0;
 	}
 	for (; stack->emitted < stack->n_contexts; stack->emitted++) {
-		const struct unwind_context *context = &stack->contexts[stack->emitted];
-		const uint64_t pc = unwind_frame_pc(context->pc);
-
-		/* A parent's number is lower than its context's, so parent chains are finite. */
-		RECORDER_ASSERT(context->parent < stack->emitted || context->parent == UNWIND_CUT);
-		if (!emit_value(t, SHM_OP_NODE, 0, shm_call_value(stack->emitted, context->parent), &pc))
+		if (!emit_context(t, stack->emitted))
 			return false;
 	}
 	return true;
