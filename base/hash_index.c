@@ -22,6 +22,12 @@ void hash_index_finish(struct hash_index *index)
 	*index = (struct hash_index){ 0 };
 }
 
+void hash_index_clear(struct hash_index *index)
+{
+	memset(index->buckets, 0, ((size_t)index->mask + 1) * sizeof(*index->buckets));
+	index->used = 0;
+}
+
 bool hash_index_copy(struct hash_index *to, const struct hash_index *from)
 {
 	const size_t bytes = ((size_t)from->mask + 1) * sizeof(*from->buckets);

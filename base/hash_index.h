@@ -34,6 +34,9 @@ void hash_index_finish(struct hash_index *index);
 /* `to` gets buckets of its own. False: no memory. */
 bool hash_index_copy(struct hash_index *to, const struct hash_index *from);
 
+/* Forgets all ids; the buckets stay. */
+void hash_index_clear(struct hash_index *index);
+
 /* Twice as many buckets. False: no memory; the index is as before. */
 bool hash_index_grow(struct hash_index *index);
 

@@ -58,7 +58,7 @@ int defs_init(struct defs *defs)
 	int err;
 
 	*defs = (struct defs){ 0 };
-	if (!hash_index_init(&defs->frame_index) || !hash_index_init(&defs->stack_index) ||
+	if (!hash_index_init(&defs->frame_index) || !stack_index_init(&defs->stack_index) ||
 	    !hash_index_init(&defs->kind_index))
 		return MST_ERR_NOMEM;
 	if ((err = table_add(&defs->stacks, sizeof(root), MST_MAX_STACKS, &root, &id)) ||
@@ -92,7 +92,7 @@ void defs_finish(struct defs *defs)
 	free(defs->marks.items);
 	free(defs->thread_ends.items);
 	hash_index_finish(&defs->frame_index);
-	hash_index_finish(&defs->stack_index);
+	stack_index_finish(&defs->stack_index);
 	hash_index_finish(&defs->kind_index);
 }
 
@@ -158,7 +158,7 @@ int defs_copy(struct defs *to, const struct defs *from)
 	    (err = table_copy(&to->thread_ends, &from->thread_ends, sizeof(struct mst_thread_end))))
 		return err;
 	if (!hash_index_copy(&to->frame_index, &from->frame_index) ||
-	    !hash_index_copy(&to->stack_index, &from->stack_index) ||
+	    !stack_index_copy(&to->stack_index, &from->stack_index) ||
 	    !hash_index_copy(&to->kind_index, &from->kind_index))
 		return MST_ERR_NOMEM;
 	return 0;
@@ -207,21 +207,19 @@ int defs_frame(struct defs *defs, const struct mst_frame *frame, uint32_t *id)
 
 int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id)
 {
-	const uint32_t hash = hash_words(stack->parent, stack->frame);
-	const struct mst_stack *stacks = defs->stacks.items;
 	const uint16_t *depths = defs->depths.items;
 	uint16_t depth;
 	uint32_t same;
 	int err;
 
-	if (!hash_index_reserve(&defs->stack_index))
+	if (!stack_index_reserve(&defs->stack_index, defs->stacks.items))
 		return MST_ERR_NOMEM;
-	/* The newest stack has no children: new stacks come as runs from the outside inwards, and miss the caches. */
-	for (uint32_t i = hash_index_first(&defs->stack_index, hash);
-	     stack->parent != defs->stacks.n - 1 && hash_index_next(&defs->stack_index, hash, &i, id);) {
-		if (stacks[*id].parent == stack->parent && stacks[*id].frame == stack->frame)
-			return 0;
-	}
+	/* The newest stack has no children. */
+	*id = stack->parent != defs->stacks.n - 1
+		      ? stack_index_find(&defs->stack_index, defs->stacks.items, stack)
+		      : 0;
+	if (*id)
+		return 0;
 	if (stack->parent >= defs->stacks.n || stack->frame >= defs->frames.n)
 		return MST_ERR_ARGUMENT;
 	if (depths[stack->parent] == MST_MAX_DEPTH)
@@ -233,7 +231,7 @@ int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id)
 		defs->depths.n--;
 		return err;
 	}
-	hash_index_add(&defs->stack_index, hash, *id);
+	stack_index_add(&defs->stack_index, defs->stacks.items, *id);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "bytes.h"
 #include "hash_index.h"
 #include "mstrace.h"
+#include "stack_index.h"
 
 /* A growing array; written <= n <= capacity. */
 struct table {
@@ -26,7 +27,8 @@ struct defs {
 	struct table thread_names; /* struct mst_thread_name, name owned */
 	struct table marks;        /* struct mst_mark, name owned */
 	struct table thread_ends;  /* struct mst_thread_end */
-	struct hash_index frame_index, stack_index, kind_index;
+	struct stack_index stack_index;
+	struct hash_index frame_index, kind_index;
 	uint32_t stacks_with_kinds; /* stacks from this on have no kind */
 };
 
