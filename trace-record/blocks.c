@@ -187,12 +187,21 @@ static int renew(struct blocks *blocks)
 	return 0;
 }
 
+/* Blocks that a new page is made for: a few more than there are in the page before it, which the heap has grown through. */
+static uint32_t first_capacity(const struct blocks *blocks, uint64_t key)
+{
+	const struct block_page *const before = search(blocks, key - 1)->page;
+	const uint32_t n = before ? (before->n + before->n / 8 + 7u) / 8 * 8 : 0;
+
+	return n < PAGE_BLOCKS_FIRST ? PAGE_BLOCKS_FIRST : n < PAGE_BLOCKS_MOST ? n : PAGE_BLOCKS_MOST;
+}
+
 /* Makes a page, or one twice as large of a full one, for another block of that key; NULL: no memory. */
 static struct block_page *make_room(struct blocks *blocks, uint64_t key)
 {
 	struct block_bucket *bucket = search(blocks, key);
-	uint32_t capacity = PAGE_BLOCKS_FIRST;
 	struct block_page *grown;
+	uint32_t capacity;
 
 	if (!bucket->key && blocks->n_pages >= blocks->mask / 2) {
 		if (renew(blocks) != 0)
@@ -202,6 +211,10 @@ static struct block_page *make_room(struct blocks *blocks, uint64_t key)
 	if (bucket->page) {
 		assert(bucket->page->capacity < PAGE_BLOCKS_MOST);
 		capacity = bucket->page->capacity * 2u;
+		if (capacity > PAGE_BLOCKS_MOST)
+			capacity = PAGE_BLOCKS_MOST;
+	} else {
+		capacity = first_capacity(blocks, key);
 	}
 	grown = page_copy(bucket->page, capacity);
 	if (!grown)
