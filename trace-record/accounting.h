@@ -14,10 +14,14 @@ static inline uint32_t remembered_kind(const struct kind_entry *entry, uint64_t 
 	return __builtin_expect(entry->call == call && entry->old == old, 1) ? entry->kind : 0;
 }
 
-/* A block comes at an address. NOT_PLAIN: there is one already. */
-static inline int account_alloc(struct tracee *t, uint32_t kind, uint64_t address)
+/* A block comes at an address; `frees` as in struct block. NOT_PLAIN: there is one already. */
+static inline int account_alloc(struct tracee *t, uint32_t kind, bool frees, uint64_t address)
 {
-	struct block block = { .kind = kind, .ordinal = mst_writer_blocks(t->writer, kind) };
+	struct block block = {
+		.kind = kind,
+		.frees = frees,
+		.ordinal = mst_writer_blocks(t->writer, kind),
+	};
 	const enum blocks_added added = blocks_add(&t->blocks, address, block);
 
 	if (__builtin_expect(added != BLOCKS_ADDED, 0))
@@ -36,9 +40,17 @@ static inline struct freed_block *freed_place(struct tracee *t, uint64_t address
 /* A block that has left the table goes, by a function whose kind is `call`, without a stack. */
 int account_judged(struct tracee *tracee, struct block block, const struct mst_kind *call);
 
-/* Whether a plain free or delete is the right one for blocks of the kind, at a glance. */
-static inline bool is_right(const struct mst_kind *kind, uint8_t op, uint64_t size)
+/*
+ * Whether a plain free or delete is the right one for the block, at a glance. Most blocks say so themselves: the kinds of a
+ * program with many stacks miss the caches.
+ */
+static inline bool is_right(const struct tracee *t, struct block block, uint8_t op, uint64_t size)
 {
+	const struct mst_kind *kind;
+
+	if (op == MST_OP_FREE && block.frees)
+		return true;
+	kind = mst_writer_kind_at(t->writer, block.kind);
 	if (op == MST_OP_FREE)
 		return kind->op != MST_OP_NEW && kind->op != MST_OP_NEW_ARRAY;
 	return kind->op == (op == MST_OP_DELETE ? MST_OP_NEW : MST_OP_NEW_ARRAY) && !kind->align_log2 &&
@@ -58,7 +70,7 @@ static inline int account_free(struct tracee *t, uint64_t address, uint8_t op, u
 	if (__builtin_expect(!blocks_take(&t->blocks, address, &block), 0))
 		return NOT_PLAIN;
 	*freed_place(t, address) = (struct freed_block){ address, block };
-	if (__builtin_expect(!is_right(mst_writer_kind_at(t->writer, block.kind), op, size), 0))
+	if (__builtin_expect(!is_right(t, block, op, size), 0))
 		return account_judged(t, block, &(struct mst_kind){ .op = op, .size = size, .cap = size });
 	return mst_writer_free(t->writer, block.kind, block.ordinal);
 }

@@ -27,19 +27,6 @@ struct block_bucket {
 	struct block_page *page;
 };
 
-/* A block in one word; never 0, since the first kind is that of unknown blocks. */
-static inline uint64_t pack(struct block block)
-{
-	assert(block.kind < 1u << (64 - BLOCKS_ORDINAL_BITS) && block.ordinal >> BLOCKS_ORDINAL_BITS == 0);
-	return (uint64_t)block.kind << BLOCKS_ORDINAL_BITS | block.ordinal;
-}
-
-static inline struct block unpack(uint64_t word)
-{
-	return (struct block){ (uint32_t)(word >> BLOCKS_ORDINAL_BITS),
-			       word & ((1ull << BLOCKS_ORDINAL_BITS) - 1) };
-}
-
 /* The page that an address is in. Addresses that are no multiple of eight are in pages of their own. Never 0. */
 static inline uint64_t key_of(uint64_t address)
 {
@@ -246,7 +233,7 @@ static __attribute__((noinline)) enum blocks_added add_with_room(struct blocks *
 enum blocks_added blocks_add(struct blocks *blocks, uint64_t address, struct block block)
 {
 	struct block_page *const page = search(blocks, key_of(address))->page;
-	const uint64_t word = pack(block);
+	const uint64_t word = block_pack(block);
 
 	if (page && page_search(page, tag_of(address)))
 		return BLOCKS_LIVE;
@@ -261,21 +248,19 @@ bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *bl
 	struct block_page *const page = search(blocks, key_of(address))->page;
 	const uint64_t *const word = page ? page_search(page, tag_of(address)) : NULL;
 
-	*block = word ? unpack(*word) : (struct block){ 0 };
+	*block = word ? block_unpack(*word) : (struct block){ 0 };
 	return word;
 }
 
-bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block)
+uint64_t blocks_take_word(struct blocks *blocks, uint64_t address)
 {
 	struct block_page *const page = search(blocks, key_of(address))->page;
 	uint64_t *const word = page ? page_search(page, tag_of(address)) : NULL;
-	uint64_t *words;
+	uint64_t *words, taken;
 
-	if (!word) {
-		*block = (struct block){ 0 };
-		return false;
-	}
-	*block = unpack(*word);
+	if (!word)
+		return 0;
+	taken = *word;
 	assert(blocks->n > 0);
 	blocks->n--;
 	/* The last one fills the hole. */
@@ -283,7 +268,7 @@ bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block)
 	words = page_words(page);
 	page->tags[word - words] = page->tags[page->n];
 	*word = words[page->n];
-	return true;
+	return taken;
 }
 
 /* ---- all blocks ---- */
@@ -341,18 +326,18 @@ void blocks_verify(const struct blocks *blocks)
 
 struct block_ref block_at(struct block *block)
 {
-	return (struct block_ref){ .key = pack(*block), .block = block };
+	return (struct block_ref){ .key = block_pack(*block), .block = block };
 }
 
 struct block block_get(const struct block_ref *ref)
 {
-	return ref->word ? unpack(*ref->word) : *ref->block;
+	return ref->word ? block_unpack(*ref->word) : *ref->block;
 }
 
 void block_set(const struct block_ref *ref, struct block block)
 {
 	if (ref->word)
-		*ref->word = pack(block);
+		*ref->word = block_pack(block);
 	else
 		*ref->block = block;
 }

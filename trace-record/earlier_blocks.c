@@ -23,7 +23,7 @@ static int add_block(struct tracee *t, uint32_t stack, bool usable, uint64_t add
 		.flags = usable ? MST_KIND_USABLE : 0,
 		.usable = usable ? bytes : 0,
 	};
-	struct block block;
+	struct block block = { 0 };
 	int err = mst_writer_kind(t->writer, &k, &block.kind);
 
 	if (err || (err = mst_writer_alloc(t->writer, block.kind, &block.ordinal)))

@@ -332,14 +332,14 @@ static inline int write_alloc(struct tracee *t, struct consumer *consumer, const
 		return err;
 	if (e->flags & SHM_FAILED)
 		return mst_writer_call(t->writer, kind);
-	return account_alloc(t, kind, e->address);
+	return account_alloc(t, kind, false, e->address);
 }
 
 /* NOT_PLAIN: there is a block at the new address already, and nothing was written. */
 static int write_realloc(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	const bool frees = e->op == MST_OP_REALLOC_FREE, keeps = e->flags & SHM_FAILED && !frees;
-	struct block old, block;
+	struct block old, block = { 0 };
 	uint32_t stack;
 	bool known;
 	int err = stack_of(t, consumer, e, &stack);
@@ -350,7 +350,7 @@ static int write_realloc(struct tracee *t, struct consumer *consumer, const stru
 		return NOT_PLAIN;
 	known = take_moved(t, consumer, e->old, &old);
 	if (!known)
-		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+		old = (struct block){ .kind = MST_UNKNOWN_KIND, .ordinal = UNKNOWN_BLOCK };
 	err = kind_of(t, e, stack, frees ? MST_NONE : old.kind, &block.kind);
 	if (known && (err || keeps) && blocks_add(&t->blocks, e->old, old) == BLOCKS_NO_MEMORY && !err)
 		err = MST_ERR_NOMEM;
@@ -402,7 +402,7 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 			*freed_place(t, address) = (struct freed_block){ address, *freed };
 			return 0;
 		}
-		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+		*freed = (struct block){ .kind = MST_UNKNOWN_KIND, .ordinal = UNKNOWN_BLOCK };
 		count_unknown(t);
 		return t->was_off ? 0 : mark_freed_before(t, address);
 	}
@@ -467,7 +467,7 @@ static struct block take_freed_by_request(struct tracee *t, uint64_t address)
 	if (take_custom(t, address, &block))
 		return block;
 	count_unknown(t);
-	return (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+	return (struct block){ .kind = MST_UNKNOWN_KIND, .ordinal = UNKNOWN_BLOCK };
 }
 
 static int write_freelike(struct tracee *t, uint64_t address)
@@ -503,7 +503,7 @@ static int write_freelike_by(struct tracee *t, struct consumer *consumer, const 
 /* A custom block comes, or takes the place of another. */
 static int write_custom(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
-	struct block block;
+	struct block block = { 0 };
 	uint32_t stack;
 	int err = e->address ? stack_of(t, consumer, e, &stack) : MST_ERR_ARGUMENT;
 

@@ -74,8 +74,9 @@ static inline uint32_t fast_kind(const struct tracee *t, struct consumer *consum
 static inline int fast_alloc(struct tracee *t, struct consumer *consumer, uint64_t head, uint64_t address)
 {
 	const uint32_t kind = is_plain_alloc(head) ? fast_kind(t, consumer, head) : 0;
+	const bool frees = SHM_OP(head) != MST_OP_NEW && SHM_OP(head) != MST_OP_NEW_ARRAY;
 
-	return kind ? account_alloc(t, kind, address) : NOT_PLAIN;
+	return kind ? account_alloc(t, kind, frees, address) : NOT_PLAIN;
 }
 
 /* Gives the writer the time and the thread of the next calls, if either changed. */

@@ -73,8 +73,9 @@ static void test_addresses_come_back(void **state)
 	(void)state;
 	assert_int_equal(blocks_init(&blocks), 0);
 	for (uint64_t i = 1; i < 100000; i++) {
-		assert_int_equal(blocks_add(&blocks, 4096 + i % 8 * 32, (struct block){ 1, i }),
-				 BLOCKS_ADDED);
+		assert_int_equal(
+			blocks_add(&blocks, 4096 + i % 8 * 32, (struct block){ .kind = 1, .ordinal = i }),
+			BLOCKS_ADDED);
 		assert_true(blocks_take(&blocks, 4096 + i % 8 * 32, &block));
 		assert_false(blocks_find(&blocks, 4096 + i % 8 * 32, &block));
 	}
@@ -101,7 +102,8 @@ static void test_as_an_array(void **state)
 			assert_true(blocks_take(&blocks, address_of(i), &block));
 			model[i].kind = 0;
 		} else {
-			model[i] = (struct block){ step % (1u << 24), (1ull << 40) - step };
+			model[i] = (struct block){ step % (1u << 24), step % 3 == 0,
+						   (1ull << BLOCKS_ORDINAL_BITS) - step };
 			assert_int_equal(blocks_add(&blocks, address_of(i), model[i]), BLOCKS_ADDED);
 			assert_int_equal(blocks_add(&blocks, address_of(i), model[i]), BLOCKS_LIVE);
 		}
@@ -130,7 +132,7 @@ static void test_room_comes_back(void **state)
 	(void)state;
 	assert_int_equal(blocks_init(&blocks), 0);
 	for (uint64_t i = 1; i < 1000000; i++) {
-		assert_int_equal(blocks_add(&blocks, i << 12, (struct block){ 1, i }), 0);
+		assert_int_equal(blocks_add(&blocks, i << 12, (struct block){ .kind = 1, .ordinal = i }), 0);
 		assert_true(blocks_take(&blocks, i << 12, &block));
 		assert_int_equal(block.ordinal, i);
 	}

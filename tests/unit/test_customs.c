@@ -120,7 +120,7 @@ static void test_newest_first(void **state)
 	for (uint64_t step = 1; step <= STEPS; step++) {
 		const uint64_t address = 1 + next_number(&numbers) % ADDRESSES,
 			       what = next_number(&numbers) % 100;
-		const struct entry entry = { address, step, { (uint32_t)step % 9, step } };
+		const struct entry entry = { address, step, { .kind = (uint32_t)step % 9, .ordinal = step } };
 
 		if (what < 40) {
 			assert_int_equal(customs_add(&customs, address, entry.block), 0);
@@ -155,7 +155,8 @@ static void test_room_comes_back(void **state)
 	for (uint32_t i = 0; i < 100000; i++) {
 		const uint64_t address = (i % 7 + 16) << 20;
 
-		assert_int_equal(customs_add(&customs, address, (struct block){ i, i }), 0);
+		assert_int_equal(customs_add(&customs, address, (struct block){ .kind = i, .ordinal = i }),
+				 0);
 		assert_true(customs_take(&customs, address, &block));
 		assert_int_equal(block.ordinal, i);
 	}
