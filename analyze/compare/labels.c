@@ -47,10 +47,11 @@ void labels_destroy(struct labels *l)
 }
 
 /* Keys begin with a letter for their sort: F a function, L a loose one, A an address. */
-static bool number_key(struct labels *l, char sort, const char *first, const char *second, uint32_t *label)
+static bool number_key(struct labels *l, char sort, bool inside, const char *first, const char *second,
+		       uint32_t *label)
 {
 	char *key;
-	const int n = asprintf(&key, "%c%s\n%s", sort, first, second);
+	const int n = asprintf(&key, "%c%s%s\n%s", sort, inside ? ">" : " ", first, second);
 	if (n < 0)
 		return false;
 	const size_t number = string_set_number(l->keys, key, (size_t)n);
@@ -73,16 +74,16 @@ static bool number_key(struct labels *l, char sort, const char *first, const cha
 	return true;
 }
 
-static bool add_named(struct labels *l, char *function, const char *module, uint32_t *label)
+static bool add_named(struct labels *l, char *function, const char *module, bool inside, uint32_t *label)
 {
 	uint32_t loose;
 	label_text_trim(function);
-	if (!number_key(l, 'F', function, module, label))
+	if (!number_key(l, 'F', inside, function, module, label))
 		return false;
 	if (l->loose[*label] != *label)
 		return true;
 	label_text_loosen(function);
-	if (!number_key(l, 'L', function, "", &loose))
+	if (!number_key(l, 'L', inside, function, "", &loose))
 		return false;
 	l->loose[*label] = loose;
 	return true;
@@ -105,8 +106,8 @@ static bool add_address(struct labels *l, const struct labelled *what, const cha
 {
 	uint32_t loose;
 	const char *place = l->by_page ? page_offset(what->function) : what->function;
-	if (!number_key(l, 'A', place, l->by_page ? module : what->build, label) ||
-	    !number_key(l, 'L', "", module, &loose))
+	if (!number_key(l, 'A', what->inside, place, l->by_page ? module : what->build, label) ||
+	    !number_key(l, 'L', what->inside, "", module, &loose))
 		return false;
 	l->loose[*label] = loose;
 	return true;
@@ -118,7 +119,7 @@ bool labels_add(struct labels *l, const struct labelled *what, uint32_t *label)
 	bool fine = function && module;
 	if (fine) {
 		label_text_module(module);
-		fine = what->named ? add_named(l, function, module, label)
+		fine = what->named ? add_named(l, function, module, what->inside, label)
 				   : add_address(l, what, module, label);
 	}
 	if (fine && what->hidden)

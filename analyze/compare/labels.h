@@ -22,6 +22,7 @@ struct labelled {
 	const char *module; /* last part of its path; "" for the program itself */
 	const char *build;  /* tells builds of a module apart; of code without a name alone */
 	bool hidden;        /* the inside of a library (sites.h) */
+	bool inside;        /* hidden where it is, and not elsewhere: has a label of its own */
 };
 
 struct labels *labels_create(void);         /* NULL: no memory */

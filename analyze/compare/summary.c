@@ -146,19 +146,22 @@ static bool keep_call(struct maker *m, uint32_t label, const struct place *at)
 	       keep(s, at->function, &call->function);
 }
 
-/* False: no memory. */
-static bool label_call(struct maker *m, uint32_t call, uint32_t module, uint32_t *label)
+/* `inside`: of sites_hide_frame(). False: no memory. */
+static bool label_call(struct maker *m, uint32_t call, uint32_t module, bool inside, uint32_t *label)
 {
 	char build[2 * MST_BUILD_ID_MAX + 1];
 	const struct call *c = call_sites_at(m->report->calls, call);
 	struct place place = { c->function, c->file, c->line, c->named, false, module };
-	return sites_hide(m->report->sites, call, module, &place.hidden) &&
-	       labels_add(m->labels,
+	if (!sites_hide(m->report->sites, call, module, &place.hidden))
+		return false;
+	place.hidden |= inside;
+	return labels_add(m->labels,
 			  &(struct labelled){ .function = c->function,
 					      .named = c->named,
 					      .module = module_name(m->report, module),
 					      .build = c->named ? "" : build_name(m->report, module, build),
-					      .hidden = place.hidden },
+					      .hidden = place.hidden,
+					      .inside = inside },
 			  label) &&
 	       keep_call(m, *label, &place);
 }
@@ -182,12 +185,13 @@ static bool collect_stack(struct maker *m, uint32_t stack)
 	p->n = p->starters = 0;
 	for (; stack != MST_ROOT_STACK; stack = stacks[stack].parent) {
 		const uint32_t frame = stacks[stack].frame;
+		const bool inside = sites_hide_frame(r->sites, stack);
 		const uint32_t *calls = call_sites_of(r->calls, frame, &n);
 		for (uint32_t i = 0; calls && i < n; i++) {
 			const struct call *call = call_sites_at(r->calls, calls[i]);
 			/* Outside of a starter, code without a name is a stripped program's _start. */
 			const bool starter = call->named ? is_starter(call->function) : p->starters > 0;
-			if (!label_call(m, calls[i], frames[frame].module, &label) ||
+			if (!label_call(m, calls[i], frames[frame].module, inside, &label) ||
 			    !path_add(p, label, starter))
 				return false;
 		}
@@ -218,7 +222,8 @@ static bool collect_site(struct maker *m, uint32_t stack)
 	if (!site)
 		return false;
 	if (!by_library && site->call != MST_NONE)
-		return label_call(m, site->call, site->module, &label) && path_add(&m->path, label, false);
+		return label_call(m, site->call, site->module, false, &label) &&
+		       path_add(&m->path, label, false);
 	const struct place place = { site_name(m, site), "", 0, true, false, site->module };
 	return labels_add(m->labels,
 			  &(struct labelled){ .function = "",

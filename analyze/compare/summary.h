@@ -57,7 +57,7 @@ struct label_call {
 	const char *module;   /* path; "": none */
 	int line;             /* 0: not known */
 	bool named;           /* the function's name is known */
-	bool hidden;          /* sites_hide() */
+	bool hidden;          /* sites_hide(), or sites_hide_frame() of all that have the label */
 };
 
 /*

@@ -32,8 +32,8 @@ struct page_tree {
 	struct index_map children; /* by parent and frame */
 	struct page_frame *frames;
 	uint32_t n_frames, room_frames;
-	struct index_map frame_numbers; /* by call and module */
-	uint32_t *of_stacks;            /* full nodes; MST_NONE: not asked */
+	struct index_map frame_numbers[2]; /* by call and module; [1]: of sites_hide_frame() */
+	uint32_t *of_stacks;               /* full nodes; MST_NONE: not asked */
 	uint32_t n_stacks;
 	uint32_t *path; /* scratch: stacks from within outwards */
 	uint32_t room_path;
@@ -57,7 +57,8 @@ static void end_building(struct page_tree *t)
 	t->sums = NULL;
 	t->path = NULL;
 	index_map_finish(&t->children);
-	index_map_finish(&t->frame_numbers);
+	index_map_finish(&t->frame_numbers[0]);
+	index_map_finish(&t->frame_numbers[1]);
 }
 
 void page_tree_destroy(struct page_tree *t)
@@ -75,26 +76,27 @@ void page_tree_destroy(struct page_tree *t)
 
 /* ---- The whole tree ---- */
 
-/* MST_NONE: no memory. */
-static uint32_t frame_of(struct page_tree *t, uint32_t call, uint32_t module)
+/* `inside`: of sites_hide_frame(). MST_NONE: no memory. */
+static uint32_t frame_of(struct page_tree *t, uint32_t call, uint32_t module, bool inside)
 {
+	struct index_map *numbers = &t->frame_numbers[inside];
 	const uint64_t key = (uint64_t)module << 32 | call; /* neighbouring calls are neighbours in the map */
 	struct page_frame frame = { .call = call, .module = module };
 	uint64_t number = t->n_frames;
-	if (index_map_find(&t->frame_numbers, key, &number))
+	if (index_map_find(numbers, key, &number))
 		return (uint32_t)number;
 	if (!sites_hide(t->report->sites, call, module, &frame.hidden) ||
 	    !array_reserve(&t->frames, t->n_frames, &t->room_frames, sizeof(*t->frames)) ||
-	    !index_map_put(&t->frame_numbers, key, number))
+	    !index_map_put(numbers, key, number))
 		return MST_NONE;
+	frame.hidden |= inside;
 	t->frames[t->n_frames] = frame;
 	return t->n_frames++;
 }
 
 /* MST_NONE: no memory. */
-static uint32_t child_of(struct page_tree *t, uint32_t parent, uint32_t call, uint32_t module)
+static uint32_t child_of(struct page_tree *t, uint32_t parent, uint32_t frame)
 {
-	const uint32_t frame = frame_of(t, call, module);
 	const uint64_t key = (uint64_t)parent << 32 | frame;
 	uint64_t number = t->n;
 	if (frame == MST_NONE)
@@ -109,15 +111,17 @@ static uint32_t child_of(struct page_tree *t, uint32_t parent, uint32_t call, ui
 	return t->n++;
 }
 
-/* Adds a frame's calls below a node; returns the innermost one's node. MST_NONE: no memory. */
-static uint32_t add_calls(struct page_tree *t, uint32_t frame, uint32_t node)
+/* Adds the calls at a stack's innermost frame below a node; returns the innermost one's node. MST_NONE: no memory. */
+static uint32_t add_calls(struct page_tree *t, uint32_t stack, uint32_t node)
 {
+	const bool inside = sites_hide_frame(t->report->sites, stack);
+	const uint32_t frame = t->stacks[stack].frame, module = t->trace_frames[frame].module;
 	uint32_t n;
 	const uint32_t *calls = call_sites_of(t->report->calls, frame, &n);
 	if (!calls)
 		return MST_NONE;
 	while (n-- > 0 && node != MST_NONE)
-		node = child_of(t, node, calls[n], t->trace_frames[frame].module);
+		node = child_of(t, node, frame_of(t, calls[n], module, inside));
 	return node;
 }
 
@@ -126,8 +130,9 @@ static uint32_t node_of(struct page_tree *t, uint32_t stack)
 {
 	uint32_t n = 0, at = stack, call;
 	if (stack == MST_ROOT_STACK)
-		return call_sites_mark(t->report->calls, "[no stack]", &call) ? child_of(t, 0, call, MST_NONE)
-									      : MST_NONE;
+		return call_sites_mark(t->report->calls, "[no stack]", &call)
+			       ? child_of(t, 0, frame_of(t, call, MST_NONE, false))
+			       : MST_NONE;
 	for (; at != MST_ROOT_STACK && t->of_stacks[at] == MST_NONE; at = t->stacks[at].parent) {
 		if (!array_reserve(&t->path, n, &t->room_path, sizeof(*t->path)))
 			return MST_NONE;
@@ -135,7 +140,7 @@ static uint32_t node_of(struct page_tree *t, uint32_t stack)
 	}
 	uint32_t node = at == MST_ROOT_STACK ? 0 : t->of_stacks[at];
 	while (n-- > 0 && node != MST_NONE) {
-		node = add_calls(t, t->stacks[t->path[n]].frame, node);
+		node = add_calls(t, t->path[n], node);
 		t->of_stacks[t->path[n]] = node;
 	}
 	return node;

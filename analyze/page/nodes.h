@@ -14,7 +14,7 @@
 struct page_frame {
 	uint32_t call;   /* of call_sites.h */
 	uint32_t module; /* MST_NONE: none */
-	bool hidden;     /* sites_hide() */
+	bool hidden;     /* sites_hide(), or sites_hide_frame() of all nodes with it */
 };
 
 struct page_node {

@@ -293,6 +293,18 @@ static uint32_t interpreter_of(struct sites *s, uint32_t stack)
 	return MST_NONE;
 }
 
+bool sites_hide_frame(struct sites *s, uint32_t stack)
+{
+	assert(stack < s->n_stacks);
+	if (stack == MST_ROOT_STACK || !s->scripts)
+		return false;
+	const uint32_t frame = s->stacks[stack].frame;
+	if (mst_frame_is_script(&s->frames[frame]))
+		return !is_named_script(s, frame);
+	const uint32_t interpreter = s->all ? MST_NONE : interpreter_of(s, s->stacks[stack].parent);
+	return interpreter != MST_NONE && s->frames[frame].module == interpreter;
+}
+
 /*
  * The innermost call that isn't hidden, nor a part of the interpreter inside of a script. If that has no name, the innermost
  * one with a name among those by which its library came there: static functions of stripped libraries are wrappers more often

@@ -38,8 +38,17 @@ struct site {
 	bool inlined;    /* the call is inlined into its caller */
 };
 
-/* Whether a call in a module is none that can be a site, unless all calls of a stack are such. False: no memory. */
+/*
+ * Whether a call in a module is none that can be a site wherever it is, unless all calls of a stack are such. False: no
+ * memory.
+ */
 bool sites_hide(struct sites *sites, uint32_t call, uint32_t module, bool *hidden);
+
+/*
+ * Whether the calls at a stack's innermost frame can be no site there although they can elsewhere: a script has made them, and
+ * they are its interpreter's. A script whose name isn't known yet is no site either.
+ */
+bool sites_hide_frame(struct sites *sites, uint32_t stack);
 
 /* The site of a stack; of the root: `call` is MST_NONE. Valid until sites_refresh() or sites_destroy(). NULL: no memory. */
 const struct site *sites_of(struct sites *sites, uint32_t stack);

@@ -15,6 +15,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../tools")]
+import page_data    # noqa: E402
 from harness import Problem, arguments, by_process, plain_environment, run_cases, Scratch, skip, until    # noqa: E402
 
 PROGRAM = os.path.join(HERE, "python_program.py")
@@ -291,10 +292,37 @@ def site(bench):
     """The interpreter inside of a function of Python is not what a report names."""
     script = bench.script(KEEPER)
     finish(start(bench, bench.build.msrec, "-q", "-f", "-o", "t.site", bench.python, script, "300"))
-    told = json.loads(bench.run(bench.build.file("analyze/msreport"), "peak", "--format=json", "t.site").stdout)
+    msreport = bench.build.file("analyze/msreport")
+    told = json.loads(bench.run(msreport, "peak", "--by=site", "--format=json", "t.site").stdout)
     first = told["sections"]["peak"]["largest"][0]
     if (first["function"], first["line"]) != ("keep", 7):
         raise Problem(f"the site is {first}")
+    if not os.path.exists(bench.build.file("analyze/page/web/page.html")):
+        return "this build has no page"
+    bench.run(msreport, "-q", "--html=page.html", "t.site")
+    check_page(page_data.Page(os.path.join(bench.folder, "page.html")), first["bytes"])
+    bench.run(msreport, "-q", "--html=page.html", "--diff", "t.site", "t.site")
+    check_sites(page_data.Comparison(os.path.join(bench.folder, "page.html")))
+    return None
+
+
+def check_sites(page):
+    """The interpreter is hidden inside of functions of Python alone. Nodes of the script's line that allocates."""
+    nodes = [node for node in range(page.n) if page.ids[node] and "keep" in page.paths[node]]
+    wrong = [page.paths[node] for node in nodes if page.site(node)[:3:2] != ("keep", 7)]
+    if wrong or not nodes:
+        raise Problem(f"{len(wrong)} of {len(nodes)} stacks have other sites: {wrong[:3]}")
+    shown, hidden = ({frame[0] for frame in page.frames if frame[4] & page_data.HIDDEN == flag and "Py" in frame[0]}
+                     for flag in (0, page_data.HIDDEN))
+    if not shown & hidden:
+        raise Problem(f"shown: {shown}; hidden: {hidden}")
+    return nodes
+
+
+def check_page(page, wanted):
+    found = page_data.add(page.peak(node, 0, page.buckets) for node in check_sites(page))[0]
+    if found != wanted:
+        raise Problem(f"the page has {found} bytes of the site, not {wanted}")
 
 
 def refused(bench):

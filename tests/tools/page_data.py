@@ -73,17 +73,7 @@ class Page:
     """Nodes are numbers, as in the page; figures by node are lists."""
 
     def __init__(self, path):
-        with open(path, encoding='utf-8', newline='') as file:
-            self.html = file.read()
-        self.meta = json.loads(element(self.html, 'meta'))
-        data = zlib.decompress(base64.b64decode(element(self.html, 'data'), validate=True))
-        if data[:5] != b'MSPG\x01':
-            raise Damaged('magic')
-        self.parts, at = {}, 5
-        while at < len(data):
-            number, size = struct.unpack_from('<BI', data, at)
-            self.parts[number] = Reader(data[at + 5:at + 5 + size])
-            at += 5 + size
+        self.load(path)
         self.block = self.meta['page']['block']
         self.report = json.loads(self.parts[REPORT].data)
         self.read_texts(self.parts[TEXTS])
@@ -99,6 +89,19 @@ class Page:
         for number, reader in self.parts.items():
             if number != REPORT and reader.at != len(reader.data):
                 raise Damaged(f'part {number}: {len(reader.data) - reader.at} bytes are left')
+
+    def load(self, path):
+        with open(path, encoding='utf-8', newline='') as file:
+            self.html = file.read()
+        self.meta = json.loads(element(self.html, 'meta'))
+        data = zlib.decompress(base64.b64decode(element(self.html, 'data'), validate=True))
+        if data[:5] != b'MSPG\x01':
+            raise Damaged('magic')
+        self.parts, at = {}, 5
+        while at < len(data):
+            number, size = struct.unpack_from('<BI', data, at)
+            self.parts[number] = Reader(data[at + 5:at + 5 + size])
+            at += 5 + size
 
     def read_texts(self, reader):
         self.texts = [reader.raw(size).decode() for size in reader.column(reader.number())]
@@ -118,6 +121,15 @@ class Page:
         for parent, frame in zip(self.parents, self.frame):
             self.paths.append((self.paths[parent] if parent is not None else ()) +
                               ((self.frames[frame][0] if frame is not None else None),))
+
+    def site(self, node):
+        """The innermost call that isn't hidden."""
+        while node is not None:
+            frame = self.frame[node] if self.frame[node] is None else self.frames[self.frame[node]]
+            if frame and not frame[4] & HIDDEN:
+                return frame
+            node = self.parents[node]
+        return None
 
     def read_borders(self, reader):
         self.buckets = reader.number()
@@ -225,6 +237,15 @@ class Page:
                    if self.pairs['births'][i] < first <= self.pairs['deaths'][i] < last)
         before, after = self.live(node, a), self.live(node, b)
         return after[0] - before[0] + left[0], after[1] - before[1] + left[1]
+
+
+class Comparison(Page):
+    """The tree of a comparison's page."""
+
+    def __init__(self, path):
+        self.load(path)
+        self.read_texts(self.parts[TEXTS])
+        self.read_tree(self.parts[FRAMES], self.parts[NODES])
 
 
 def add(values):

@@ -148,7 +148,7 @@ static void add_stack(struct builder *b, int side, const char *text)
 		const bool named = *name != '0';
 		assert_true(labels_add(b->labels,
 				       &(struct labelled){ name, named, named ? "" : "lib.so",
-							   side ? "new" : "old", *name == '~' },
+							   side ? "new" : "old", *name == '~', false },
 				       &b->labels_of[side][i][k]));
 	}
 	b->stacks[side][i] =
@@ -290,14 +290,41 @@ static void code_without_names_is_not_guessed(void **state)
 	assert_match(TEXTS("main/a/0x10/x"), TEXTS("main/a/0x20/x"), PAIRS(0), "s");
 }
 
+static void insides_have_labels_of_their_own(void **state)
+{
+	const struct labelled code[] = {
+		{ "PyList_Append", true, "python3", "", false, false },
+		{ "PyList_Append", true, "python3", "", true, true },
+		{ "[python3+0x12a17]", false, "python3", "one", false, false },
+		{ "[python3+0x12a17]", false, "python3", "one", true, true },
+	};
+	uint32_t of[COUNT(code)], again;
+	struct labels *labels = labels_create();
+	(void)state;
+	assert_non_null(labels);
+	for (size_t i = 0; i < COUNT(code); i++)
+		assert_true(labels_add(labels, &code[i], &of[i]));
+	const struct match_labels list = labels_list(labels);
+	for (size_t i = 0; i < COUNT(code); i++) {
+		assert_int_equal(list.hidden[of[i]], code[i].hidden);
+		assert_int_equal(list.hidden[list.loose[of[i]]], code[i].hidden);
+		assert_string_equal(labels_function(labels, of[i]), code[i].function);
+	}
+	for (size_t i = 0; i < COUNT(code); i++) {
+		assert_true(labels_add(labels, &code[i], &again));
+		assert_int_equal(again, of[i]);
+	}
+	labels_destroy(labels);
+}
+
 static void addresses_of_runs_are_places_in_pages(void **state)
 {
 	const struct labelled code[] = {
-		{ "[libfoo.so.1+0x7f93fd814a17]", false, "libfoo.so.1", "one", false },
-		{ "[libfoo.so.1.0+0x12a17]", false, "libfoo.so.1.0", "other", false },
-		{ "[libfoo.so.1+0x12a18]", false, "libfoo.so.1", "one", false },
-		{ "[bar+0x12a17]", false, "bar", "one", false },
-		{ "[]", false, "", "", false },
+		{ "[libfoo.so.1+0x7f93fd814a17]", false, "libfoo.so.1", "one", false, false },
+		{ "[libfoo.so.1.0+0x12a17]", false, "libfoo.so.1.0", "other", false, false },
+		{ "[libfoo.so.1+0x12a18]", false, "libfoo.so.1", "one", false, false },
+		{ "[bar+0x12a17]", false, "bar", "one", false, false },
+		{ "[]", false, "", "", false, false },
 	};
 	uint32_t labels[COUNT(code)], apart[COUNT(code)];
 	struct labels *all = labels_create(), *by_page = labels_create();
@@ -390,6 +417,7 @@ int main(void)
 		cmocka_unit_test(depth_of_recursion_may_differ),
 		cmocka_unit_test(insides_of_libraries_may_differ),
 		cmocka_unit_test(code_without_names_is_not_guessed),
+		cmocka_unit_test(insides_have_labels_of_their_own),
 		cmocka_unit_test(addresses_of_runs_are_places_in_pages),
 		cmocka_unit_test(empty_sides_match),
 		cmocka_unit_test(subsequences_are_the_longest),
