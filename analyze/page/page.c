@@ -43,10 +43,12 @@ void page_outline_read(struct page_outline *o, struct mst_reader *reader)
 		find_peak(o, reader, chunk);
 }
 
-bool page_has_section(const struct report_section *section)
+bool page_has_section(const struct report_section *section, const struct report_query *query)
 {
-	/* The tree says these of any range, they are the overview again, or need a question. */
-	static const char *const others[] = { "peak", "growth", "brief", "spans" };
+	/* The tree says these of any range, or they are the overview again. */
+	static const char *const others[] = { "peak", "growth", "brief" };
+	if (strcmp(section->name, "spans") == 0)
+		return query->span.text;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (strcmp(section->name, others[i]) == 0)
 			return false;
@@ -54,11 +56,11 @@ bool page_has_section(const struct report_section *section)
 	return true;
 }
 
-unsigned page_needs(void)
+unsigned page_needs(const struct report_query *query)
 {
 	unsigned needs = NEEDS_TIMELINE | NEEDS_LIVES | NEEDS_THREADS;
 	for (const struct report_section *const *s = report_sections; *s; s++)
-		needs |= page_has_section(*s) ? (*s)->needs : 0;
+		needs |= page_has_section(*s, query) ? (*s)->needs : 0;
 	return needs;
 }
 
@@ -78,7 +80,7 @@ static char *report_text(struct report *report, const struct page_query *page, u
 	for (const struct report_section *const *s = report_sections; *s; s++) {
 		const bool few = s == report_sections && !query->top && top > ROWS_OF_OVERVIEW;
 		with_top.top = few ? ROWS_OF_OVERVIEW : top;
-		if (page_has_section(*s))
+		if (page_has_section(*s, query))
 			report_write_section(report, *s);
 	}
 	with_top.top = top;

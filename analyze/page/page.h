@@ -21,11 +21,11 @@ struct page_outline {
 /* Reads all headers that are sound, of a reader that has given no chunk. */
 void page_outline_read(struct page_outline *outline, struct mst_reader *reader);
 
-/* Whether a page has a section's answer. */
-bool page_has_section(const struct report_section *section);
+/* Whether the page of a query has a section's answer. */
+bool page_has_section(const struct report_section *section, const struct report_query *query);
 
 /* What these sections and the page need, of report_need. */
-unsigned page_needs(void);
+unsigned page_needs(const struct report_query *query);
 
 /* What mswhatif found with its players. */
 struct page_player {

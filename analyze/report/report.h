@@ -99,6 +99,7 @@ struct report {
 	bool partial;              /* the trace is damaged or cut */
 	uint32_t n_threads;        /* of a filtered trace, all that the program had; 0: those of the trace */
 	bool once;                 /* the input cannot be read a second time */
+	bool page;                 /* a page is made, whose tables are longer */
 	uint64_t begin_ns, end_ns; /* of the times in the trace */
 
 	unsigned needs; /* enum report_need: of the sections, as far as the trace's size allows */

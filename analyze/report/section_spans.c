@@ -9,7 +9,7 @@
 #include "figures.h"
 #include "report.h"
 
-enum { TOP = 5, TOP_MOST = 1000 };
+enum { TOP = 5, TOP_OF_PAGE = 50, TOP_MOST = 1000 };
 
 static const struct span_query marked = { .kind = SPANS_MARKED, .pattern = "*" };
 
@@ -81,7 +81,7 @@ static const struct span_query *query_of(const struct report *r)
 static struct observer *plan(struct report *r)
 {
 	const struct span_query *q = query_of(r);
-	const uint64_t top = report_top(r, TOP);
+	const uint64_t top = report_top(r, r->page ? TOP_OF_PAGE : TOP);
 	if (r->once)
 		return NULL;
 	if (q->kind == SPANS_CALLS)
@@ -264,6 +264,7 @@ static void name_stack(struct report *r, uint32_t stack)
 
 static void write_largest(struct report *r, enum span_figure figure, const char *key, const char *title)
 {
+	const uint64_t top = report_top(r, TOP);
 	uint32_t n, n_names;
 	uint64_t all;
 	const struct span_row *rows = spans_largest(r->spans, figure, &n, &all);
@@ -271,6 +272,7 @@ static void write_largest(struct report *r, enum span_figure figure, const char 
 	if (n == 0)
 		return;
 	answer_table(r->answer, key, title, COLUMNS(span_columns));
+	n = n < top ? n : (uint32_t)top;
 	for (uint32_t i = 0; i < n; i++) {
 		answer_number(r->answer, rows[i].number);
 		answer_number(r->answer, rows[i].begin_ns);

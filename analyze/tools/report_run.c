@@ -27,7 +27,7 @@ static unsigned needs_of(const struct report_command *command, const struct tool
 			 const struct extent *extent, const struct page_run *page)
 {
 	const bool counted = mst_reader_info(trace->reader)->temporary;
-	unsigned needs = page ? page_needs() : 0;
+	unsigned needs = page ? page_needs(&command->query) : 0;
 	if (command->query.by_given && command->query.by == BY_THREAD)
 		needs |= NEEDS_THREADS;
 	for (size_t i = 0; i < command->n_sections; i++)

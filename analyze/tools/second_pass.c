@@ -37,12 +37,13 @@ int second_pass_run(const struct report_command *command, const struct tool_trac
 	struct observer_list observers = { 0 };
 	int error = 0;
 	report->once = trace->start < 0;
+	report->page = page;
 	for (size_t i = 0; page && report_sections[i]; i++) {
-		if (page_has_section(report_sections[i]))
+		if (page_has_section(report_sections[i], report->query))
 			plan(report_sections[i], report, &observers);
 	}
 	for (size_t i = 0; i < command->n_sections; i++) {
-		if (!page || !page_has_section(command->sections[i]))
+		if (!page || !page_has_section(command->sections[i], report->query))
 			plan(command->sections[i], report, &observers);
 	}
 	if (report->no_memory)

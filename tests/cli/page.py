@@ -167,11 +167,20 @@ class Tests:
 
     def test_sections_beside(self):
         """A section that is named is answered as without the page."""
-        for section in "peak", "savings", "--span=thread":
+        for section in "peak", "savings", "--span=thread", "--span=plain":
             words = [self.msreport, "-q", section, "--format=json", self.trace]
             assert self.run(*words).stdout == self.run(*words, f"--html={self.path('p.html')}").stdout, section
         assert self.run(self.msreport, "-q", f"--html={self.path('p.html')}", self.trace).stdout == b""
         self.run(self.msreport, "-q", "peak", "--html=-", self.trace, status=64)
+
+    def test_spans(self):
+        """With --span alone the page has that section, with more rows than a screen."""
+        assert "spans" not in self.page(self.trace).report["sections"]
+        words = "--span=plain", self.trace
+        shown = self.page(*words).report["sections"]["spans"]
+        assert shown["spans"] == 500 and len(shown["largest"]) == 50 and shown["left_out"]["largest"] == 450, shown
+        wanted = self.run(self.msreport, "-q", "--format=json", "--top=20", *words).stdout
+        assert self.page("--top=20", *words).report["sections"]["spans"] == json.loads(wanted)["sections"]["spans"]
 
     def test_filtered(self):
         page = self.page("--size=100-", self.trace)

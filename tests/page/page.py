@@ -589,6 +589,36 @@ class Tests:
              count_text(row["size"]), row["trust"]] for row in wanted], (rows, wanted)
         self.browser.check()
 
+    def test_spans(self):
+        """Requests of a server: their spread, what became of their blocks, the largest, and what outlives them."""
+        trace = self.record("requests", self.build.file("tests/cli/spans_program"), "serve", "gap", "3", "200")
+        page = self.page_of(trace, "requests", "-o/dev/null", "--span=*handle_request*")
+        for width in 360, 3000:
+            self.browser.shape(width, 900)
+            self.open(page, view="spans")
+            assert self.browser.ask("overflow") <= 0, width
+        self.browser.complete()
+        said = Figures(self.browser, self.build, trace).ask("spans", "--span=*handle_request*", "--top=50")["spans"]
+        tables = self.browser.ask("sums")
+        assert [row[0] for row in tables[0]] == [row["quantile"] for row in said["distribution"]], tables[0]
+        assert [row[1:4] for row in tables[0]] == [
+            [count_text(row["calls"]), bytes_text(row["bytes"]), bytes_text(row["peak_bytes"])]
+            for row in said["distribution"]], tables[0]
+        assert [[row[0], row[1], row[3]] for row in tables[1]] == [
+            [row["fate"], bytes_text(row["bytes"]), count_text(row["blocks"])] for row in said["fates"]], tables[1]
+        assert [row[1:4] for row in tables[2]] == [
+            [bytes_text(row["left_bytes"]), count_text(row["left_blocks"]), bytes_text(row["later_bytes"])]
+            for row in said["sites"]], tables[2]
+        rows = [row[2:6] + row[-1:] for row in self.browser.ask("rows")]
+        wanted = [[bytes_text(row["bytes"]), bytes_text(row["peak_bytes"]), bytes_text(row["left_bytes"]),
+                   bytes_text(row["later_bytes"]), count_text(row["number"])] for row in said["largest"]]
+        assert len(rows) > 10 and rows == wanted[:len(rows)], (rows, wanted)
+        self.browser.run("document.querySelector('#panel .outliving button').click()")
+        self.browser.settle()
+        assert self.browser.model(f"stackId({self.browser.state()['selected']})") == said["sites"][0]["id"]
+        self.browser.check()
+        return check_accessibility(self.browser, self.build, page, ("spans",))
+
     def test_sources(self):
         """Lines of the source with --sources alone."""
         self.open(self.page_of(self.trace, "sources", "--sources"))

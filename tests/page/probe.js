@@ -14,6 +14,13 @@ window.probe = {
 		[...document.querySelectorAll("#panel .lower tbody tr")].map((row) =>
 			[...row.children].map((cell) => cell.textContent.trim()),
 		),
+	// The rows of tables that aren't to be sorted.
+	sums: () =>
+		[...document.querySelectorAll("#panel .sums")].map((table) =>
+			[...table.querySelectorAll("tbody tr")].map((row) =>
+				[...row.children].map((cell) => cell.textContent.trim()),
+			),
+		),
 	advice: () => [...document.querySelectorAll("#panel .advice li")].map((each) => each.textContent),
 
 	// How many pixels of the address space are blue, and how many red.

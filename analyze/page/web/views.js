@@ -12,6 +12,7 @@ import { savings } from "./savings.js";
 import { sizes } from "./sizes.js";
 import { hasSources, source } from "./source.js";
 import { hasSpace, space } from "./space.js";
+import { hasSpans, spans } from "./spans.js";
 import { tables } from "./tables.js";
 import { threads } from "./threads.js";
 import { hasTypes, types } from "./types.js";
@@ -25,6 +26,7 @@ export const views = [
 	{ id: "savings", title: "Savings", view: savings },
 	{ id: "sizes", title: "Sizes", view: sizes },
 	{ id: "types", title: "Types", view: types, has: hasTypes },
+	{ id: "spans", title: "Spans", view: spans, has: hasSpans },
 	{ id: "threads", title: "Threads", view: threads },
 	{ id: "errors", title: "Errors", view: errors },
 	{ id: "space", title: "Address space", view: space, has: hasSpace },
