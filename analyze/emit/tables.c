@@ -12,6 +12,7 @@
 #include "emit.h"
 #include "hex.h"
 #include "stack_path.h"
+#include "typed_blocks.h"
 
 static const struct parquet_column stack_columns[] = {
 	{ "stack", false },
@@ -26,6 +27,10 @@ static const struct parquet_column stack_columns[] = {
 	{ "end_bytes", false },
 	{ "function", true },
 	{ "path", true },
+	{ "type", true },
+	{ "container", true },
+	{ "type_size", false },
+	{ "type_trust", true },
 	{ NULL, false },
 };
 static const struct parquet_column frame_columns[] = {
@@ -115,21 +120,31 @@ static void write_stack(struct table *table, const struct mst_stack *stacks, uin
 /* Bytes of a path; real ones have some thousands. A longer one is left out. */
 #define PATH_MOST ((size_t)1 << 20)
 
-/* What the names of stacks come from. */
+/* What the names and types of stacks come from. */
 struct stack_names {
 	struct callstack stack;
 	struct call_sites *calls;
 	struct stack_path path;
+	struct sites *sites;
+	struct typed_blocks types;
 };
 
-static void stack_names_begin(struct stack_names *names, const struct emit_view *view)
+/* False: no memory; stack_names_finish() must still be called. */
+static bool stack_names_begin(struct stack_names *names, const struct emit_view *view)
 {
+	static const struct sites_hidden hidden;
 	*names = (struct stack_names){ .calls = call_sites_create(view->symbolizer) };
 	callstack_init(&names->stack, view->reader, view->symbolizer, view->settings);
+	if (names->calls)
+		names->sites = sites_create(view->reader, names->calls, &hidden);
+	return names->sites && typed_blocks_collect(&names->types, view->reader, view->profile, names->sites,
+						    view->symbolizer);
 }
 
 static void stack_names_finish(struct stack_names *names)
 {
+	typed_blocks_finish(&names->types);
+	sites_destroy(names->sites);
 	callstack_finish(&names->stack);
 	call_sites_destroy(names->calls);
 	free(names->path.text);
@@ -172,18 +187,38 @@ static void write_stack_names(struct table *table, struct stack_names *names, ui
 		table_nothing(table);
 }
 
+static void write_known_text(struct table *table, const char *text)
+{
+	if (text)
+		table_text(table, text);
+	else
+		table_nothing(table);
+}
+
+/* `type`: NULL: unknown. */
+static void write_type(struct table *table, const struct alloc_type *type)
+{
+	write_known_text(table, type ? type->name : NULL);
+	write_known_text(table, type ? type->container : NULL);
+	if (type && type->size)
+		table_number(table, type->size);
+	else
+		table_nothing(table);
+	write_known_text(table, type ? type_trust_names[type->trust] : NULL);
+}
+
 static void write_stacks(struct out *out, const struct emit_view *view)
 {
 	uint32_t n;
 	const struct mst_stack *stacks = mst_reader_stacks(view->reader, &n);
 	uint32_t *depths = calloc(n + (size_t)1, sizeof(*depths));
-	struct profile_rows rows;
+	struct profile_rows rows = { 0 };
 	struct parquet_column columns[MOST_COLUMNS];
 	struct table table;
 	struct stack_names names;
 	size_t at = 0;
-	stack_names_begin(&names, view);
-	if (!profile_rows_collect(&rows, view->reader, view->profile, &view->query->filter, false) ||
+	if (!stack_names_begin(&names, view) ||
+	    !profile_rows_collect(&rows, view->reader, view->profile, &view->query->filter, false) ||
 	    !depths) {
 		out_fail(out, ENOMEM);
 		n = 0;
@@ -195,6 +230,7 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 		const struct stack_row sum = next_values(&rows, &at, i);
 		write_stack(&table, stacks, i, depths, &sum);
 		write_stack_names(&table, &names, i, out);
+		write_type(&table, typed_blocks_of(&names.types, i));
 		write_sample(&table, view);
 	}
 	table_end(&table);

@@ -294,14 +294,29 @@ static void round_row(struct typed_row *row)
 	row->calls = weight_blocks(row->calls);
 }
 
-static bool note_unknown(struct collection *c)
+/* What is known of single ways and stacks. False: no memory. */
+static bool keep_ways(struct collection *c)
 {
-	uint32_t *stacks = malloc((c->n_stacks + (size_t)1) * sizeof(*stacks));
+	struct typed_blocks *blocks = c->blocks;
 
-	c->blocks->unknown_stacks = stacks;
-	for (uint32_t i = 0; stacks && i < c->n_stacks; i++)
-		stacks[i] = c->way_of[i] != MST_NONE && c->ways[c->way_of[i]].type.name ? 0 : MST_NONE;
-	return stacks;
+	blocks->ways = malloc((c->n + (size_t)1) * sizeof(*blocks->ways));
+	blocks->unknown_stacks = malloc((c->n_stacks + (size_t)1) * sizeof(*blocks->unknown_stacks));
+	blocks->way_of = c->way_of;
+	c->way_of = NULL;
+	if (!blocks->ways || !blocks->unknown_stacks)
+		return false;
+	for (uint32_t i = 0; i < c->n; i++)
+		blocks->ways[i] = c->ways[i].type;
+	for (uint32_t i = 0; i < c->n_stacks; i++)
+		blocks->unknown_stacks[i] = typed_blocks_of(blocks, i) ? 0 : MST_NONE;
+	return true;
+}
+
+const struct alloc_type *typed_blocks_of(const struct typed_blocks *blocks, uint32_t stack)
+{
+	const uint32_t way = blocks->way_of[stack];
+
+	return way != MST_NONE && blocks->ways[way].name ? &blocks->ways[way] : NULL;
 }
 
 bool typed_blocks_collect(struct typed_blocks *blocks, const struct mst_reader *reader,
@@ -311,7 +326,7 @@ bool typed_blocks_collect(struct typed_blocks *blocks, const struct mst_reader *
 	bool fine;
 
 	*blocks = (struct typed_blocks){ .types = alloc_types_create(symbolizer, sites_calls(sites)) };
-	fine = blocks->types && collect_ways(&c, profile) && tell_ways(&c) && note_unknown(&c);
+	fine = blocks->types && collect_ways(&c, profile) && tell_ways(&c) && keep_ways(&c);
 	for (uint32_t i = 0; i < blocks->n; i++)
 		round_row(&blocks->rows[i]);
 	round_row(&blocks->unknown);
@@ -328,4 +343,6 @@ void typed_blocks_finish(struct typed_blocks *blocks)
 	alloc_types_destroy(blocks->types);
 	free(blocks->rows);
 	free(blocks->unknown_stacks);
+	free(blocks->ways);
+	free(blocks->way_of);
 }

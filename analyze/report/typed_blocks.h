@@ -28,6 +28,8 @@ struct typed_blocks {
 	uint32_t n, room;
 	struct typed_row unknown;
 	uint32_t *unknown_stacks; /* by stack of the trace: MST_NONE or, if its type is known, 0 */
+	struct alloc_type *ways;  /* by way to the allocator: what was told of it */
+	uint32_t *way_of;         /* by stack of the trace: its way; MST_NONE: nothing was allocated there */
 	uint32_t n_ways, n_told;  /* all, and those that were looked at */
 	bool limited;             /* some module has more debug information than is looked at */
 };
@@ -35,6 +37,9 @@ struct typed_blocks {
 /* After the replay. False: no memory; typed_blocks_finish() must still be called. */
 bool typed_blocks_collect(struct typed_blocks *blocks, const struct mst_reader *reader,
 			  const struct profile *profile, struct sites *sites, struct symbolizer *symbolizer);
+/* The type of the blocks of a stack of the trace; NULL: unknown. */
+const struct alloc_type *typed_blocks_of(const struct typed_blocks *blocks, uint32_t stack);
+
 void typed_blocks_finish(struct typed_blocks *blocks);
 
 #endif

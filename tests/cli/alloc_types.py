@@ -6,6 +6,9 @@ where it could only guess.
   alloc_types.py --build DIR
 """
 
+import collections
+import csv
+import io
 import json
 import os
 import platform
@@ -103,11 +106,28 @@ class Tests:
         wanted = {"saved_bytes": 8 * objects, "objects": objects, "size": 24, "packed_size": 16, "members": 3}
         assert rows[name] == {**wanted, "type": name}, rows
 
+    def check_table(self, trace, section):
+        """A table's stacks by type have the bytes and blocks that msreport has."""
+        words = "-q", "--to=csv-stacks", "--usable=requested", "--heap-admin=0"
+        done = subprocess.run([self.build.file("analyze/msconvert"), *words, trace], capture_output=True, text=True)
+        assert done.returncode == 0, done
+        sums = collections.defaultdict(lambda: [0, 0, 0])
+        for row in csv.DictReader(io.StringIO(done.stdout)):
+            of = sums[row["type"], row["container"], row["type_size"]]
+            for i, column in enumerate(("inuse_bytes", "inuse_objects", "alloc_bytes")):
+                of[i] += int(row[column])
+            assert (row["type_trust"] != "") == (row["type"] != ""), row
+        known = {key: value for key, value in sums.items() if key[0]}
+        assert known == {(row["type"], row["container"] or "", str(row["size"] or "")):
+                         [row["bytes"], row["blocks"], row["allocated_bytes"]] for row in section["types"]}, known
+        assert sum(value[0] for value in known.values()) == section["known_bytes"], known
+
     def check_c(self, level):
         words = [*compiler(), "-g", level, "-fno-builtin"]
         trace = self.record(self.compile("c" + level, words, "types_program.c"))
         section = self.ask(trace)
         rows = self.compare(section, C_TYPES)
+        self.check_table(trace, section)
         assert set(rows) == set(C_TYPES), set(rows) ^ set(C_TYPES)
         assert {row["function"] for row in section["unknown"]} == C_UNKNOWN, section["unknown"]
         assert rows["nameless", None]["trust"] == rows["double", None]["trust"] == "certain"
@@ -154,7 +174,9 @@ class Tests:
     def test_cpp(self):
         for level in ("-O0", "-O2"):
             words = [*compiler(cxx=True), "-g", level, "-std=c++17"]
-            section = self.ask(self.record(self.compile("cpp" + level, words, "types_program.cpp")))
+            trace = self.record(self.compile("cpp" + level, words, "types_program.cpp"))
+            section = self.ask(trace)
+            self.check_table(trace, section)
             rows = self.compare(section, CPP_TYPES)
             more = {key for key in rows if key not in CPP_TYPES and rows[key]["type"] != "buckets"}
             assert not more, more
