@@ -682,6 +682,24 @@ static bool by_variable(const struct question *q, const struct source_place *pla
 	return true;
 }
 
+/* Functions of the C library allocate for themselves, but for those that are named for what they return. */
+static bool is_librarys_own(const struct question *q)
+{
+	static const char *const libraries[] = { "libc.so", "libc-2.", "ld-musl" };
+	static const char *const allocators[] = { "alloc", "align", "dup", "asprintf" };
+	const struct way_call *called = q->n > 1 ? &q->way[q->n - 2] : NULL;
+	const char *path = called ? symbolize_object(q->types->symbolizer, called->frame) : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL, *file = slash ? slash + 1 : path;
+	bool library = false, allocator = false;
+
+	for (size_t i = 0; file && i < sizeof(libraries) / sizeof(*libraries); i++)
+		library |= strncmp(file, libraries[i], strlen(libraries[i])) == 0;
+	for (size_t i = 0; library && i < sizeof(allocators) / sizeof(*allocators); i++)
+		allocator |=
+			strstr(call_sites_at(q->types->calls, called->call)->function, allocators[i]) != NULL;
+	return library && !allocator;
+}
+
 static bool by_site(const struct question *q)
 {
 	const struct way_call *site = &q->way[q->n - 1];
@@ -690,7 +708,7 @@ static bool by_site(const struct question *q)
 	bool read = false;
 
 	place.info = call->line > 0 ? info_of(q->types, site, &place.place) : NULL;
-	if (!place.info)
+	if (!place.info || is_librarys_own(q))
 		return false;
 	return by_source(q, &place, &read) || (!read && by_variable(q, &place));
 }

@@ -36,7 +36,7 @@ C_TYPES = {
     ("double", None): (5120, 640, 8),
     ("char", None): (10 * 105 - 5 + 50, 1095, 1),
 }
-C_UNKNOWN = {"pool_of_tight", "wrong_if_guessed", "raw"}
+C_UNKNOWN = {"library_buffer", "pool_of_tight", "wrong_if_guessed", "raw"}
 CPP_TYPES = {
     ("shop::item", None): (2400, 100, 24),
     ("shop::derived", None): (11 * 48, 11, 48),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocations whose types alloc_types.py knows: one function for each way in which C says them. All stays live to the end. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,17 @@ __attribute__((noinline)) void copied(const char *text)
 	kept(copy);
 }
 
+/* The library's buffer for a file of /proc has as many bytes, and is no array of the caller's. */
+__attribute__((noinline)) static void library_buffer(void)
+{
+	char text[1024];
+	FILE *file = fopen("/proc/self/status", "r");
+	if (file && !fgets(text, sizeof(text), file))
+		abort();
+	if (file)
+		fclose(file);
+}
+
 int main(void)
 {
 	struct owner owner = { NULL, { NULL } };
@@ -203,5 +215,6 @@ int main(void)
 		headed_padded();
 		headed_owner();
 	}
+	library_buffer();
 	return 0;
 }
