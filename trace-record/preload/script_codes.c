@@ -28,6 +28,8 @@ static struct memory *_Atomic memory;
 static struct script_table *shared;
 static _Atomic bool lock;
 
+_Atomic uint64_t script_codes_deaths = 1; /* never 0 */
+
 static struct memory *memory_now(void)
 {
 	return atomic_load_explicit(&memory, memory_order_acquire);
@@ -253,6 +255,7 @@ static void drop(struct memory *m, struct script_code *code)
 		link = &m->codes[atomic_load(link)].next;
 	}
 	atomic_store(&code->life, 0);
+	atomic_fetch_add(&script_codes_deaths, 1);
 	atomic_store(link, atomic_load(&code->next));
 	atomic_store(&code->object, 0);
 	atomic_store(&code->next, m->free);

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "export.h"
 #include "script_table.h"
 
 struct script_code {
@@ -51,5 +52,13 @@ void script_codes_drop(uintptr_t object);
 
 /* All are gone. */
 void script_codes_drop_all(void);
+
+/* How many that were known have gone. While that stays the same, so does each life. */
+extern HIDDEN _Atomic uint64_t script_codes_deaths;
+
+static inline uint64_t script_codes_gone(void)
+{
+	return atomic_load_explicit(&script_codes_deaths, memory_order_relaxed);
+}
 
 #endif

@@ -440,9 +440,9 @@ void scripts_look(struct walker *walker, uintptr_t frame, struct script_frame *f
 	found->known = true;
 	found->left_out = is_incomplete(frame, instr);
 	found->caller = is_first(frame, caller) ? 0 : caller;
-	found->reads[0] = (struct link){ frame + layout->frame_instr, instr };
-	found->reads[1] = (struct link){ (uintptr_t)&code->life,
+	found->reads[0] = (struct link){ (uintptr_t)&code->life,
 					 atomic_load_explicit(&code->life, memory_order_relaxed) };
+	found->reads[1] = (struct link){ frame + layout->frame_instr, instr };
 	found->reads[2] = (struct link){ frame + layout->frame_previous, caller };
 }
 

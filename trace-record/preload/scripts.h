@@ -59,7 +59,7 @@ bool scripts_enter(struct walk *w, uintptr_t cfa, struct link *innermost);
 #define SCRIPT_READS 3u
 
 struct script_frame {
-	struct link reads[SCRIPT_READS]; /* what all this depends on */
+	struct link reads[SCRIPT_READS]; /* what all this depends on; first the life of the frame's code */
 	uint64_t place;
 	uintptr_t caller; /* 0: the eval function's caller, or not known */
 	bool known;       /* else nothing is known, not even what it depends on */

@@ -6,6 +6,7 @@
 
 #include "modules.h"
 #include "recorder_assert.h"
+#include "script_codes.h"
 #include "walk.h"
 
 /* unwind_node.flags, beside those of the step that is kept with it. */
@@ -14,7 +15,8 @@ enum {
 	NODE_OPAQUE = 1 << 5,   /* this step or one further out depends on what is not compared */
 	NODE_CUT = 1 << 6,      /* the frames outside the outermost one are not known */
 	NODE_SIMPLE = 1 << 7,   /* the step depends on parent's pc at return_at alone */
-	NODE_ON_PATH = 1 << 8   /* path[depth - 1] is this one */
+	NODE_ON_PATH = 1 << 8,  /* path[depth - 1] is this one */
+	NODE_SCRIPTED = 1 << 12 /* this step or one further out has STEP_LIFE */
 };
 
 /* Guesses by the innermost frame and by where earlier guesses failed, used when the last node gives no good guess. */
@@ -70,7 +72,9 @@ struct unwind_memory {
 	uint32_t n_reads;
 	struct place *path;
 	struct link *links;
-	struct link *reads;  /* of all nodes whose steps are not NODE_SIMPLE */
+	struct link *reads; /* of all nodes whose steps are not NODE_SIMPLE */
+	uint64_t
+		*alive; /* by node: script_codes_gone() when all code of the stack was alive last; 0: never */
 	uint16_t *index;     /* nodes by parent and frame; room for twice the capacity */
 	uint32_t index_size; /* a power of two */
 	uint32_t hint_mask;
@@ -127,6 +131,12 @@ static inline uint64_t return_word(const struct unwind_node *node, const struct 
 	return return_word_load(node->return_word, parent->pc);
 }
 
+/* Of a node's reads, those whose words are compared at each capture begin here; see lives_hold() for the one before. */
+static inline uint32_t first_read(const struct unwind_node *node)
+{
+	return node->flags & STEP_LIFE ? 1 : 0;
+}
+
 /* Whether the step of a node whose frame is there still leads to its parent. If not, *at is the word that changed. */
 static inline bool step_holds(const struct unwind_memory *m, const struct unwind_node *node, uintptr_t *at)
 {
@@ -138,7 +148,7 @@ static inline bool step_holds(const struct unwind_memory *m, const struct unwind
 	if (unlikely(node->bp_at != 0) && walk_load(*at = node->bp_at) != parent->bp)
 		return false;
 	/* First read, first compared. */
-	for (uint32_t i = 0; unlikely(i < node->n_reads); i++) {
+	for (uint32_t i = first_read(node); unlikely(i < node->n_reads); i++) {
 		*at = m->reads[node->reads + i].at;
 		if (!link_holds(&m->reads[node->reads + i]))
 			return false;
@@ -186,6 +196,32 @@ static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number
 	return likely(!changed);
 }
 
+/* ---- code of scripts ---- */
+
+/* The innermost frame of a node's stack whose code has gone; UNWIND_ROOT: all of it lives. */
+static __attribute__((noinline)) uint32_t find_dead(const struct unwind_memory *m, uint32_t number)
+{
+	const struct unwind_node *const nodes = m->stack.nodes;
+	const uint64_t gone = script_codes_gone();
+	uint32_t i = number;
+
+	for (; nodes[i].flags & NODE_SCRIPTED && m->alive[i] != gone; i = nodes[i].parent)
+		if (nodes[i].flags & STEP_LIFE && !link_holds(&m->reads[nodes[i].reads]))
+			return i;
+	for (; number != i; number = nodes[number].parent)
+		m->alive[number] = gone;
+	return UNWIND_ROOT;
+}
+
+/*
+ * Whether all code of a node's stack lives. A life ends once and for all, so it need not be looked at again before another code
+ * object has gone.
+ */
+static inline bool lives_hold(const struct unwind_memory *m, uint32_t number)
+{
+	return likely(m->alive[number] == script_codes_gone()) || find_dead(m, number) == UNWIND_ROOT;
+}
+
 /* ---- the path ---- */
 
 /* Cuts the path to its outermost `depth` frames. */
@@ -205,7 +241,7 @@ static inline void path_add(struct unwind_memory *m, uint32_t number)
 
 	RECORDER_ASSERT(m->path_depth < m->capacity && node->depth == m->path_depth + 1);
 	RECORDER_ASSERT(node->parent == (m->path_depth > 0 ? m->path[m->path_depth - 1].node : UNWIND_ROOT));
-	for (uint32_t i = node->n_reads; unlikely(i > 0); i--)
+	for (uint32_t i = node->n_reads; unlikely(i > first_read(node)); i--)
 		*link++ = m->reads[node->reads + i - 1];
 	if (node->bp_at != 0)
 		*link++ = (struct link){ node->bp_at, parent->bp };
@@ -418,13 +454,15 @@ static inline struct unwind_node node_of(struct unwind_memory *m, uint32_t paren
 		.bp_at = outer_needs ? step->bp_at : 0,
 		.parent = parent,
 		.depth = outer->depth + 1,
-		.flags = (uint16_t)(step->flags | (outer->flags & (NODE_OPAQUE | NODE_CUT))),
+		.flags = (uint16_t)(step->flags | (outer->flags & (NODE_OPAQUE | NODE_CUT | NODE_SCRIPTED))),
 	};
 
 	if (step->flags & STEP_USES_BP || (step->flags & STEP_KEEPS_BP && outer_needs))
 		node.flags |= NODE_NEEDS_BP;
 	if (unlikely(step->flags & STEP_OPAQUE))
 		node.flags |= NODE_OPAQUE;
+	if (unlikely(step->flags & STEP_LIFE))
+		node.flags |= NODE_SCRIPTED;
 	return node;
 }
 
@@ -491,6 +529,8 @@ static inline uint32_t make_child(struct unwind_memory *m, uint32_t parent, unsi
 		node.flags |= NODE_SIMPLE;
 	m->stack.n_nodes++;
 	m->stack.nodes[number] = node;
+	if (unlikely(node.flags & NODE_SCRIPTED))
+		m->alive[number] = 0;
 	while (m->index[at] != 0)
 		at = index_next(m, at);
 	m->index[at] = (uint16_t)number;
@@ -537,10 +577,15 @@ static int walk_out(struct unwind_memory *m, struct walk *walk)
 				const struct link *changed =
 					path_changed(m, known, m->wanted > w.count ? m->wanted - w.count : 1);
 
-				if (!changed)
+				const uint32_t dead =
+					changed ? UNWIND_ROOT : find_dead(m, m->path[known].node);
+
+				if (!changed && dead == UNWIND_ROOT)
 					break;
 				/* Nothing from the changed step inwards can be kept. */
-				known = frame_of_link(m, known, changed) - 1;
+				known = (changed ? frame_of_link(m, known, changed)
+						 : (int)nodes[dead].depth - 1) -
+					1;
 			}
 		}
 		if (unlikely(w.count == m->walked_most)) {
@@ -671,6 +716,8 @@ static inline __attribute__((always_inline)) bool is_now(struct unwind_memory *m
 	    !ancestors_hold(m, number, &stray, at))
 		return false;
 	*at = 0;
+	if (unlikely(node->flags & NODE_SCRIPTED) && !lives_hold(m, number))
+		return false;
 	if (unlikely(node->flags & NODE_CUT) && node->depth < m->wanted)
 		return false;
 	if (unlikely(stray > STRAY_MOST))
@@ -739,7 +786,8 @@ size_t unwind_stack_bytes(uint32_t capacity)
 	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
 	       rounded(UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(struct unwind_context)) +
 	       rounded(2 * UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(uint32_t)) +
-	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity / 2 * sizeof(struct step)) +
+	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity * sizeof(uint64_t)) +
+	       rounded(capacity / 2 * sizeof(struct step)) +
 	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
 	       rounded(SCRIPT_LINES * sizeof(struct script_line));
 }
@@ -773,6 +821,8 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->index = (uint16_t *)at;
 	set_index_size(m, INDEX_FIRST < 2 * capacity ? INDEX_FIRST : 2 * capacity);
 	at += rounded(2 * capacity * sizeof(uint16_t));
+	m->alive = (uint64_t *)at;
+	at += rounded(capacity * sizeof(uint64_t));
 	m->contexts_most = UNWIND_CONTEXTS_PER_NODE * capacity;
 	m->context_mask = CONTEXT_INDEX_FIRST - 1;
 	m->stack.contexts = (struct unwind_context *)at;

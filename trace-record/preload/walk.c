@@ -405,7 +405,8 @@ static bool step_script(struct walker *walker, struct walk *w)
 	for (unsigned i = 0; i < SCRIPT_READS && frame.known; i++)
 		walk_note(walker, w, frame.reads[i].at, frame.reads[i].value);
 	step->shown = frame.place + 1;
-	step->flags |= STEP_SCRIPT | (frame.left_out ? STEP_LEFT_OUT : 0) | (frame.known ? 0 : STEP_OPAQUE);
+	step->flags |=
+		STEP_SCRIPT | (frame.left_out ? STEP_LEFT_OUT : 0) | (frame.known ? STEP_LIFE : STEP_OPAQUE);
 	if (frame.caller) {
 		step->flags |= STEP_KEEPS_BP;
 		w->pc = frame.caller;

@@ -34,12 +34,13 @@ struct link {
 
 /* What a frame step depends on. */
 enum {
-	STEP_EXACT = 1 << 0,    /* the frame's pc is not a return address */
-	STEP_OPAQUE = 1 << 1,   /* on something that is not compared */
-	STEP_USES_BP = 1 << 2,  /* on bp, other than by passing it on */
-	STEP_KEEPS_BP = 1 << 3, /* the caller's bp is this frame's */
-	STEP_SCRIPT = 1 << 9,   /* the frame is one of a script; pc is where the interpreter has it */
-	STEP_LEFT_OUT = 1 << 10 /* stacks leave the frame out */
+	STEP_EXACT = 1 << 0,     /* the frame's pc is not a return address */
+	STEP_OPAQUE = 1 << 1,    /* on something that is not compared */
+	STEP_USES_BP = 1 << 2,   /* on bp, other than by passing it on */
+	STEP_KEEPS_BP = 1 << 3,  /* the caller's bp is this frame's */
+	STEP_SCRIPT = 1 << 9,    /* the frame is one of a script; pc is where the interpreter has it */
+	STEP_LEFT_OUT = 1 << 10, /* stacks leave the frame out */
+	STEP_LIFE = 1 << 11      /* the first read is the life of the frame's code (script_codes.h) */
 };
 
 /* A frame, and the step to its caller. */
