@@ -419,8 +419,9 @@ static void note_python(struct recording *r, const struct script_table *table)
 	if (atomic_load(&table->state) != SCRIPTS_REFUSED)
 		return;
 	if (version)
-		snprintf(r->remark, sizeof(r->remark), "functions of Python %u.%u are not shown",
-			 version >> 8 & 0xff, version & 0xff);
+		snprintf(r->remark, sizeof(r->remark), "functions of %sPython %u.%u are not shown",
+			 atomic_load(&table->threaded) ? "free-threaded " : "", version >> 8 & 0xff,
+			 version & 0xff);
 	else
 		snprintf(r->remark, sizeof(r->remark), "functions of Python before 3.11 are not shown");
 }

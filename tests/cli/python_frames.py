@@ -19,7 +19,7 @@ import page_data    # noqa: E402
 from harness import Problem, arguments, by_process, plain_environment, run_cases, Scratch, skip, until    # noqa: E402
 
 PROGRAM = os.path.join(HERE, "python_program.py")
-FOLLOWED = "3.11", "3.12"
+FOLLOWED = "3.11", "3.12", "3.13"
 MALLOC = 1  # in mst_op.h
 
 
@@ -327,7 +327,7 @@ def check_page(page, wanted):
 
 def refused(bench):
     """Versions that are not followed are recorded all the same, and -v says so."""
-    folders = [os.path.join(folder, f"bin/python3.{minor}") for minor in (9, 10, 13)
+    folders = [os.path.join(folder, f"bin/python3.{minor}") for minor in (9, 10, 14)
                for folder in ["/usr", *glob.glob(os.path.expanduser(f"~/.pyenv/versions/3.{minor}.*"))]]
     others = [path for path in folders if os.path.exists(path)]
     for path in others:

@@ -20,8 +20,8 @@
 /* Where a version has what. Offsets in bytes, of the types that CPython calls so. */
 struct layout {
 	uint32_t version;
-	uint8_t thread_record;                           /* PyThreadState.cframe */
-	uint8_t record_frame, record_bytes;              /* _PyCFrame.current_frame */
+	uint8_t thread_record;                           /* PyThreadState.cframe, or .current_frame */
+	uint8_t record_frame, record_bytes;              /* _PyCFrame.current_frame; 0 bytes: there is none */
 	uint8_t frame_code, frame_previous, frame_instr; /* _PyInterpreterFrame */
 	uint8_t frame_owner;
 	uint8_t frame_first;                                 /* .is_entry, or .owner */
@@ -35,6 +35,27 @@ struct layout {
 static const struct layout layouts[] = {
 	{ 0x30b, 56, 8, 24, 32, 48, 56, 69, 68, 1, true, 72, 112, 128, 136, 168, 184, 48, 72 },
 	{ 0x30c, 56, 0, 16, 0, 8, 56, 70, 70, 3, false, 68, 112, 128, 136, 176, 192, 40, 56 },
+	{ 0x30d, 72, 0, 0, 0, 8, 56, 70, 70, 3, false, 68, 112, 128, 136, 184, 200, 40, 56 },
+};
+
+/* What 3.13 says of itself at the beginning of _PyRuntime: words, and what they are with these offsets. */
+#define RUNTIME_WORDS 44
+#define RUNTIME_COOKIE UINT64_C(0x7970677562656478) /* "xdebugpy" */
+#define RUNTIME_THREADED 2
+
+static const struct runtime_word {
+	uint8_t word, value;
+} runtime_words[] = {
+	{ 23, 72 },  /* thread_state.current_frame */
+	{ 29, 8 },   /* interpreter_frame.previous */
+	{ 30, 0 },   /* .executable */
+	{ 31, 56 },  /* .instr_ptr */
+	{ 33, 70 },  /* .owner */
+	{ 35, 112 }, /* code_object.filename */
+	{ 37, 128 }, /* .qualname */
+	{ 38, 136 }, /* .linetable */
+	{ 39, 68 },  /* .firstlineno */
+	{ 43, 200 }, /* .co_code_adaptive */
 };
 
 /* Objects' heads, and what the types of all versions have in common. */
@@ -47,12 +68,19 @@ static const struct layout layouts[] = {
 #define TYPE_DEALLOC 48
 #define UNIT 2u              /* bytes of a unit of code */
 #define OWNED_BY_GENERATOR 1 /* _PyInterpreterFrame.owner */
+#define FRAME_BYTES 72u      /* of _PyInterpreterFrame without its variables */
+#define CHAIN_MOST (1u << 20)
+
+/* What the C library has of a thread is this near its thread pointer: glibc's struct pthread, with the first keys' values. */
+#define THREAD_BYTES 0x900u
 
 /* What the interpreter's object exports. */
 struct symbols {
 	uintptr_t eval, version;
 	uintptr_t code_type, text_type, bytes_type;
 	uintptr_t thread_state; /* a function: the state of the thread that runs Python code */
+	uintptr_t own_state;    /* a function: the calling thread's state */
+	uintptr_t runtime;
 };
 
 /* A piece of code that is a part of the eval function, or is not. */
@@ -67,6 +95,7 @@ static struct {
 	_Atomic uintptr_t main_end; /* of the eval function's main part; 0: not known */
 	struct part parts[PARTS];   /* others, by address */
 	_Atomic uintptr_t distance; /* from the record to the CFA; 0: not known */
+	uintptr_t slot; /* from the thread pointer to where a thread's state is; known with the distance */
 	_Atomic uint32_t tries;
 } python;
 
@@ -154,6 +183,37 @@ static void replace_dealloc(void)
 	store(at, (uintptr_t)dealloc_code);
 }
 
+/* Whether the thread's state says what runs, instead of records in the eval function's frames. */
+static inline bool is_by_thread(void)
+{
+	return python.layout->record_bytes == 0;
+}
+
+/* Whether 3.13 has been built with the offsets of the table, and runs Python code under a lock. */
+static bool runtime_is_as_known(void)
+{
+	const uintptr_t at = python.symbols.runtime;
+
+	if (!at || !can_read(at, RUNTIME_WORDS * sizeof(uint64_t)) || load(at) != RUNTIME_COOKIE)
+		return false;
+	if (load(at + RUNTIME_THREADED * sizeof(uint64_t)) != 0) {
+		atomic_store(&shared->threaded, 1);
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(runtime_words) / sizeof(*runtime_words); i++)
+		if (load(at + runtime_words[i].word * sizeof(uint64_t)) != runtime_words[i].value)
+			return false;
+	return true;
+}
+
+/* Whether what the version needs is there. */
+static bool has_symbols(const struct symbols *symbols)
+{
+	if (!symbols->code_type || !symbols->text_type || !symbols->bytes_type)
+		return false;
+	return is_by_thread() ? symbols->own_state && runtime_is_as_known() : symbols->thread_state != 0;
+}
+
 /* Says of the interpreter what is known. False: it is not followed. */
 static bool enter_interpreter(void)
 {
@@ -162,8 +222,7 @@ static bool enter_interpreter(void)
 
 	python.layout = layout_of(version);
 	atomic_store(&shared->version, version);
-	if (!python.layout || !symbols->code_type || !symbols->text_type || !symbols->bytes_type ||
-	    !symbols->thread_state)
+	if (!python.layout || !has_symbols(symbols))
 		return false;
 	if (!atomic_load(&python.distance)) {
 		set_state(SCRIPTS_SEEN);
@@ -191,6 +250,8 @@ static void see_object(const struct sighting *seen)
 		.text_type = symbol_in(seen, "PyUnicode_Type"),
 		.bytes_type = symbol_in(seen, "PyBytes_Type"),
 		.thread_state = symbol_in(seen, "_PyThreadState_UncheckedGet"),
+		.own_state = symbol_in(seen, "PyGILState_GetThisThreadState"),
+		.runtime = symbol_in(seen, "_PyRuntime"),
 	};
 	python.start = seen->start;
 	python.end = seen->end;
@@ -449,18 +510,31 @@ void scripts_look(struct walker *walker, uintptr_t frame, struct script_frame *f
 /* ---- the first look ---- */
 
 /* Whether code objects are what the version has, and all that is read of the running frame is there. */
-static bool is_as_known(uintptr_t record)
+static bool is_as_known(uintptr_t frame)
 {
 	const struct layout *const layout = python.layout;
-	const uintptr_t type = python.symbols.code_type, frame = load(record + layout->record_frame);
+	const uintptr_t type = python.symbols.code_type;
 
 	return load(type + TYPE_BASIC_SIZE) == layout->code_units && load(type + TYPE_ITEM_SIZE) == UNIT &&
 	       may_be_frame(frame) && can_read(frame, (uintptr_t)layout->frame_first + 8) &&
 	       is_of_type(load(frame + layout->frame_code), type);
 }
 
+/* What runs is known from now on: records are that far from the CFA. */
+static bool follow(uintptr_t distance)
+{
+	if (!script_codes_begin(shared)) {
+		refuse();
+		return false;
+	}
+	replace_dealloc();
+	atomic_store(&python.distance, distance);
+	set_state(SCRIPTS_SHOWN);
+	return true;
+}
+
 /* Finds where the eval function's frames have their records: in that of the running thread, which alone is in this stack. */
-static __attribute__((noinline)) bool find_distance(const struct walk *w, uintptr_t cfa)
+static bool find_record(const struct walk *w, uintptr_t cfa)
 {
 	const struct layout *const layout = python.layout;
 	uintptr_t (*const thread_state)(void) = (uintptr_t(*)(void))python.symbols.thread_state; // NOLINT
@@ -472,36 +546,139 @@ static __attribute__((noinline)) bool find_distance(const struct walk *w, uintpt
 	record = load(thread + layout->thread_record);
 	if (record < w->sp || record % 8 != 0 || record + layout->record_bytes > cfa)
 		return false;
-	if (!is_as_known(record) || !script_codes_begin(shared)) {
+	if (!is_as_known(load(record + layout->record_frame))) {
 		refuse();
 		return false;
 	}
-	replace_dealloc();
-	atomic_store(&python.distance, cfa - record);
-	set_state(SCRIPTS_SHOWN);
-	return true;
+	return follow(cfa - record);
 }
 
-bool scripts_enter(struct walk *w, uintptr_t cfa, struct link *innermost)
+/* ---- what runs, by the thread's state ---- */
+
+/* The frame on the C stack that the callers of a frame, or itself, lead to; 0: there is none. */
+static uintptr_t made_frame(uintptr_t frame)
+{
+	const struct layout *const layout = python.layout;
+
+	for (uint32_t hops = 0; hops < CHAIN_MOST && may_be_frame(frame); hops++) {
+		if (load_byte(frame + layout->frame_first) == layout->first_flag)
+			return frame;
+		frame = load(frame + layout->frame_previous);
+	}
+	return 0;
+}
+
+/* The one word that the C library has of the thread with that value, from the thread pointer on; 0: not one. */
+static uintptr_t find_slot(uintptr_t value)
+{
+	const uintptr_t tp = cpu_thread_pointer();
+	uintptr_t found = 0;
+
+	for (uintptr_t at = 8; at < THREAD_BYTES; at += 8) {
+		if (!can_read(tp + at, 8))
+			break;
+		if (load(tp + at) == value && found)
+			return 0;
+		if (load(tp + at) == value)
+			found = at;
+	}
+	return found;
+}
+
+/* Finds where the eval function's frames have the frame that is made on the C stack: the thread's state leads to it. */
+static bool find_made_frame(const struct walk *w, uintptr_t cfa)
+{
+	const struct layout *const layout = python.layout;
+	uintptr_t (*const own_state)(void) = (uintptr_t(*)(void))python.symbols.own_state; // NOLINT
+	const uintptr_t thread = own_state();
+	uintptr_t frame, made, slot;
+
+	if (!thread || !can_read(thread, (uintptr_t)layout->thread_record + 8))
+		return false;
+	frame = load(thread + layout->thread_record);
+	if (!may_be_frame(frame) || !can_read(frame, FRAME_BYTES) ||
+	    load_byte(frame + layout->frame_first) == layout->first_flag)
+		return false;
+	if (!is_as_known(frame)) {
+		refuse();
+		return false;
+	}
+	made = made_frame(frame);
+	if (made < w->sp || made + FRAME_BYTES > cfa)
+		return false;
+	slot = find_slot(thread);
+	if (!slot) {
+		refuse();
+		return false;
+	}
+	atomic_store(&python.slot, slot);
+	return follow(cfa - made);
+}
+
+uintptr_t scripts_own_state(void)
+{
+	return cpu_thread_pointer() + atomic_load_explicit(&python.slot, memory_order_relaxed);
+}
+
+/* scripts_enter() where frames have no record but the one that is made on the C stack. */
+static bool enter_by_thread(struct walk *w, uintptr_t made, struct script_entry *found)
+{
+	const struct layout *const layout = python.layout;
+	struct link *const reads = found->reads;
+
+	if (w->runners_lost)
+		return false;
+	found->linked = true;
+	found->n = 1;
+	reads[0] = w->next;
+	if (!w->next.at) {
+		const uintptr_t slot = scripts_own_state(), thread = load(slot);
+
+		w->runners_lost = !may_be_frame(thread);
+		if (w->runners_lost)
+			return false;
+		reads[0] = (struct link){ slot, thread };
+		reads[1] =
+			(struct link){ thread + layout->thread_record, load(thread + layout->thread_record) };
+		found->n = 2;
+	}
+	found->innermost = reads[found->n - 1].value;
+	w->next = (struct link){ made + layout->frame_previous, load(made + layout->frame_previous) };
+	return found->innermost != made && made_frame(found->innermost) == made;
+}
+
+/* What a C frame of the eval function runs is looked at for the first time. */
+static __attribute__((noinline)) bool find_distance(const struct walk *w, uintptr_t cfa)
+{
+	if (atomic_fetch_add(&python.tries, 1) == TRIES)
+		refuse();
+	return is_by_thread() ? find_made_frame(w, cfa) : find_record(w, cfa);
+}
+
+bool scripts_enter(struct walk *w, uintptr_t cfa, struct script_entry *found)
 {
 	const struct layout *const layout = python.layout;
 	const bool interrupted = w->interrupted;
 	uintptr_t distance = atomic_load_explicit(&python.distance, memory_order_acquire);
+	uintptr_t frame;
 
 	/* What a signal has interrupted may be half of a change. */
 	w->interrupted = false;
+	w->runners_lost |= interrupted;
 	if (interrupted || !scripts_are_present())
 		return false;
 	if (!distance) {
-		if (atomic_fetch_add(&python.tries, 1) == TRIES)
-			refuse();
 		if (!find_distance(w, cfa))
 			return false;
 		distance = atomic_load(&python.distance);
 	}
-	innermost->at = cfa - distance + layout->record_frame;
-	innermost->value = load(innermost->at);
-	return may_be_frame(innermost->value) &&
-	       (layout->first_is_code ||
-		load_byte(innermost->value + layout->frame_first) != layout->first_flag);
+	if (is_by_thread())
+		return enter_by_thread(w, cfa - distance, found);
+	found->reads[0].at = cfa - distance + layout->record_frame;
+	found->reads[0].value = frame = load(found->reads[0].at);
+	found->n = 1;
+	found->linked = false;
+	found->innermost = frame;
+	return may_be_frame(frame) &&
+	       (layout->first_is_code || load_byte(frame + layout->frame_first) != layout->first_flag);
 }

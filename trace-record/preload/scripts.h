@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frames of scripts on a stack: CPython 3.11 and 3.12.
+ * The frames of scripts on a stack: CPython 3.11 to 3.13.
  *
- * One C function, the eval function, runs Python code. Each of its C frames has a record (CPython: _PyCFrame) whose distance
- * from the frame's CFA is the same for all. The record names the Python frame that runs there; that one names its caller, and
- * so on, up to the Python frame with which the C frame began. So what a thread runs follows from its own C stack: no lock of
- * the interpreter is needed, and no other thread's frames are read.
+ * One C function, the eval function, runs Python code. Each of its C frames has a record whose distance from the frame's CFA is
+ * the same for all. Up to 3.12 the record (CPython: _PyCFrame) names the Python frame that runs there; that one names its
+ * caller, and so on, up to the Python frame with which the C frame began. So what a thread runs follows from its own C stack:
+ * no lock of the interpreter is needed, and no other thread's frames are read.
+ *
+ * In 3.13 the record is a frame itself (CPython: entry_frame), the caller of the first Python frame of the C frame. It names the
+ * Python frame that called the C frame, so the one that runs in the next C frame outwards. What runs in the innermost C frame
+ * is in the thread's state, and where that is, in a slot of the thread's own (pthread_getspecific(3)), with the lock and without.
  *
  * A walk puts these frames between the eval function's and its caller's, as steps that depend on the words that were read.
  *
@@ -50,11 +54,23 @@ static inline bool scripts_are_present(void)
 /* Whether code is a part of the eval function. */
 bool scripts_runs(const struct cfi_function *function, struct cfi_work *work);
 
+#define SCRIPT_ENTRY_READS 2u
+
+struct script_entry {
+	struct link reads[SCRIPT_ENTRY_READS]; /* what all this depends on */
+	unsigned n;                            /* reads */
+	bool linked;                           /* the first read is walk.next */
+	uintptr_t innermost;                   /* the frame of a script */
+};
+
 /*
- * The walk is at a frame of the eval function that has that CFA: finds the innermost frame that it runs, and the word that says
- * so. False: that is not known, and the step from the eval function's frame depends on what is not compared.
+ * The walk is at a frame of the eval function that has that CFA: finds the innermost frame that it runs. False: that is not
+ * known, and the step from the eval function's frame depends on what is not compared.
  */
-bool scripts_enter(struct walk *w, uintptr_t cfa, struct link *innermost);
+bool scripts_enter(struct walk *w, uintptr_t cfa, struct script_entry *found);
+
+/* What walk.next is at the present stack, before the first frame that runs scripts: where this thread has its state. */
+uintptr_t scripts_own_state(void);
 
 #define SCRIPT_READS 3u
 

@@ -7,6 +7,7 @@
 #include "modules.h"
 #include "recorder_assert.h"
 #include "script_codes.h"
+#include "scripts.h"
 #include "walk.h"
 
 /* unwind_node.flags, beside those of the step that is kept with it. */
@@ -555,6 +556,54 @@ static int script_near(const struct unwind_memory *m, int known, uintptr_t pc)
 	return known;
 }
 
+/*
+ * The path's frame, known or further out, that runs scripts, but other ones than the walk has found there; -1: there is none.
+ * Where one such frame says what the next one runs, the path's word for that may be in a frame that is gone.
+ */
+static int runner_differs(const struct unwind_memory *m, int known, const struct walk *w)
+{
+	const struct unwind_node *node = NULL;
+	const struct link *link;
+	bool agrees;
+
+	for (; known >= 0; known--) {
+		node = &m->stack.nodes[m->path[known].node];
+		if (!(node->flags & NODE_SCRIPTED))
+			return -1;
+		if (node->flags & STEP_LINKED)
+			break;
+	}
+	/* Between the frames of scripts that one frame runs, the path's own words lead to the next. */
+	if (known < 0 || w->script)
+		return -1;
+	link = &m->reads[node->reads];
+	if (w->next.at)
+		agrees = link->at == w->next.at && link->value == w->next.value;
+	else
+		agrees = link->at == scripts_own_state();
+	return agrees && !w->runners_lost ? -1 : known;
+}
+
+/* Given that the walk is at the path's frame `known`: the frame, that or further out, whose step has changed; -1: there is none. */
+static inline int path_differs(const struct unwind_memory *m, int known, const struct walk *w)
+{
+	const struct link *changed;
+	uint32_t dead;
+
+	if (unlikely(m->stack.nodes[m->path[known].node].flags & NODE_SCRIPTED)) {
+		const int runner = runner_differs(m, known, w);
+
+		/* Nothing further out may be read then. */
+		if (runner >= 0)
+			return runner;
+	}
+	changed = path_changed(m, known, m->wanted > w->count ? m->wanted - w->count : 1);
+	if (changed)
+		return frame_of_link(m, known, changed);
+	dead = find_dead(m, m->path[known].node);
+	return dead == UNWIND_ROOT ? -1 : (int)m->stack.nodes[dead].depth - 1;
+}
+
 /* Walks until the path is met. Returns the innermost frame of the path that may be kept; -1: none. */
 static int walk_out(struct unwind_memory *m, struct walk *walk)
 {
@@ -574,18 +623,12 @@ static int walk_out(struct unwind_memory *m, struct walk *walk)
 			node = &nodes[m->path[known].node];
 			if (node_is_at(node, w.pc, w.sp, w.bp) && !(node->flags & NODE_OPAQUE) &&
 			    !(node->flags & STEP_EXACT) == !w.exact && likely(!w.interrupted)) {
-				const struct link *changed =
-					path_changed(m, known, m->wanted > w.count ? m->wanted - w.count : 1);
+				const int changed = path_differs(m, known, &w);
 
-				const uint32_t dead =
-					changed ? UNWIND_ROOT : find_dead(m, m->path[known].node);
-
-				if (!changed && dead == UNWIND_ROOT)
+				if (changed < 0)
 					break;
 				/* Nothing from the changed step inwards can be kept. */
-				known = (changed ? frame_of_link(m, known, changed)
-						 : (int)nodes[dead].depth - 1) -
-					1;
+				known = changed - 1;
 			}
 		}
 		if (unlikely(w.count == m->walked_most)) {

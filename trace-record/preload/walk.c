@@ -377,18 +377,20 @@ static void end_step(const struct walk *w, struct step *step)
 /* From a frame that runs scripts, whose CFA that is, to the innermost frame of these. False: they are not known. */
 static bool enter_script(struct walker *walker, struct walk *w, uint64_t rule, uintptr_t cfa)
 {
-	struct link innermost;
+	struct script_entry entry;
 	struct step *step;
 
-	if (!scripts_enter(w, cfa, &innermost))
+	if (!scripts_enter(w, cfa, &entry))
 		return false;
 	step = walk_add_step(walker, w);
-	step->flags |= STEP_KEEPS_BP | (rule & RULE_FROM_BP ? STEP_USES_BP : 0);
-	walk_note(walker, w, innermost.at, innermost.value);
+	step->flags |=
+		STEP_KEEPS_BP | (rule & RULE_FROM_BP ? STEP_USES_BP : 0) | (entry.linked ? STEP_LINKED : 0);
+	for (unsigned i = 0; i < entry.n; i++)
+		walk_note(walker, w, entry.reads[i].at, entry.reads[i].value);
 	end_step(w, step);
 	w->script = true;
 	w->runner = (struct walk_runner){ w->pc, w->sp, rule };
-	w->pc = innermost.value;
+	w->pc = entry.innermost;
 	/* Between the runner's and its caller's. */
 	w->sp = cfa - 1;
 	return true;

@@ -40,7 +40,8 @@ enum {
 	STEP_KEEPS_BP = 1 << 3,  /* the caller's bp is this frame's */
 	STEP_SCRIPT = 1 << 9,    /* the frame is one of a script; pc is where the interpreter has it */
 	STEP_LEFT_OUT = 1 << 10, /* stacks leave the frame out */
-	STEP_LIFE = 1 << 11      /* the first read is the life of the frame's code (script_codes.h) */
+	STEP_LIFE = 1 << 11,     /* the first read is the life of the frame's code (script_codes.h) */
+	STEP_LINKED = 1 << 13    /* the first read is what walk.next was */
 };
 
 /* A frame, and the step to its caller. */
@@ -94,8 +95,10 @@ struct walk {
 	bool reads_lost;          /* a read was not recorded */
 	bool truncated;           /* there were more frames than are wanted */
 	bool interrupted; /* a signal has interrupted what the next frame that runs scripts has called, or the frame itself */
+	bool runners_lost;         /* what the next frame that runs scripts runs is not known */
 	bool script;               /* the frame is one of a script, and pc is where the interpreter has it */
 	struct walk_runner runner; /* then: the frame that runs it */
+	struct link next; /* what the next frame that runs scripts runs; at 0: the thread's state has it */
 };
 
 /* Begins at the caller of the intercepted function. */

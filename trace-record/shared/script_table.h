@@ -45,7 +45,7 @@ struct script_table {
 	_Atomic uint32_t refused;   /* functions that found no room */
 	_Atomic uint32_t state;     /* enum script_state */
 	_Atomic uint32_t version;   /* of the interpreter: 0x30b for Python 3.11; 0: not known */
-	uint32_t pad;
+	_Atomic uint32_t threaded;  /* 1: refused, because it runs Python code without a lock */
 	struct script_function functions[SCRIPT_FUNCTIONS];
 	char text[SCRIPT_TEXT];
 };
