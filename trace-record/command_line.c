@@ -138,7 +138,7 @@ static const struct argp_option options[] = {
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
 	{ "python", OPT_PYTHON, "yes|no", OPTION_ARG_OPTIONAL,
-	  "Show the functions and lines of Python code in stacks, of CPython 3.11 and 3.12 (yes)", 2 },
+	  "Show the functions and lines of Python code in stacks, of CPython 3.11 to 3.13 (yes)", 2 },
 	{ "rss", OPT_RSS, "yes|no", OPTION_ARG_OPTIONAL,
 	  "Ten times a second, record how much memory the process has, seen from outside (yes)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", OPTION_ARG_OPTIONAL,

@@ -192,6 +192,52 @@ def check_kept(bench, trace, script):
         raise Problem(f"{trace}: {kept_stacks(bench, trace)}, not {wanted}")
 
 
+# Each time call() is at the same instruction; what it has called is at times far inwards, and then code of Python that
+# calls C code from the same place, while the words of the former call still lie below.
+CALLER = """import operator
+
+kept = []
+
+
+def numbers():
+    kept.append(bytearray(300000))
+    yield 1
+
+
+def nested(depth=80):
+    found = numbers()
+    for _ in range(depth):
+        found = map(operator.index, found)
+    return found
+
+
+def call(function, value):
+    function(value)
+
+
+def plain(value):
+    call([].extend, value)
+
+
+for n in range(600):
+    for function, value in (kept.extend, nested()), (plain, range(50000)):
+        call(function, value)
+    kept.clear()
+"""
+CALLED = (("numbers 7", "call 19", "<module> 28"), ("call 19", "plain 23", "call 19", "<module> 28"))
+
+
+def nested(bench):
+    """The interpreter's frames change, and those further out do not."""
+    script = bench.script(CALLER)
+    _, traces = bench.record(script)
+    dump = bench.dump(traces[0])
+    found = {dump.stack(stack) for _, size, stack in dump.allocations() if 300000 <= size < 500000}
+    wanted = {tuple(frame.replace(" ", f" {script}:") for frame in stack) for stack in CALLED}
+    if found != wanted:
+        raise Problem(f"{found}, not {wanted}")
+
+
 def off(bench):
     """Without Python's functions a stack is that of the C functions."""
     script = bench.script(KEEPER)
@@ -337,8 +383,8 @@ def refused(bench):
     return f"{len(others)} versions" if others else "skip: there is none"
 
 
-CASES = [("exact", exact), ("off", off), ("rotated", rotated), ("attached", attached), ("left", left),
-         ("site", site), ("refused", refused)]
+CASES = [("exact", exact), ("nested", nested), ("off", off), ("rotated", rotated), ("attached", attached),
+         ("left", left), ("site", site), ("refused", refused)]
 
 
 def main():

@@ -587,20 +587,18 @@ static int runner_differs(const struct unwind_memory *m, int known, const struct
 /* Given that the walk is at the path's frame `known`: the frame, that or further out, whose step has changed; -1: there is none. */
 static inline int path_differs(const struct unwind_memory *m, int known, const struct walk *w)
 {
+	const bool scripted = m->stack.nodes[m->path[known].node].flags & NODE_SCRIPTED;
+	const int runner = unlikely(scripted) ? runner_differs(m, known, w) : -1;
 	const struct link *changed;
 	uint32_t dead;
 
-	if (unlikely(m->stack.nodes[m->path[known].node].flags & NODE_SCRIPTED)) {
-		const int runner = runner_differs(m, known, w);
-
-		/* Nothing further out may be read then. */
-		if (runner >= 0)
-			return runner;
-	}
+	/* Nothing further out may be read then. */
+	if (runner >= 0)
+		return runner;
 	changed = path_changed(m, known, m->wanted > w->count ? m->wanted - w->count : 1);
 	if (changed)
 		return frame_of_link(m, known, changed);
-	dead = find_dead(m, m->path[known].node);
+	dead = unlikely(scripted) ? find_dead(m, m->path[known].node) : UNWIND_ROOT;
 	return dead == UNWIND_ROOT ? -1 : (int)m->stack.nodes[dead].depth - 1;
 }
 
