@@ -73,9 +73,8 @@ struct unwind_memory {
 	uint32_t n_reads;
 	struct place *path;
 	struct link *links;
-	struct link *reads; /* of all nodes whose steps are not NODE_SIMPLE */
-	uint64_t
-		*alive; /* by node: script_codes_gone() when all code of the stack was alive last; 0: never */
+	struct link *reads;  /* of all nodes whose steps are not NODE_SIMPLE */
+	uint64_t lives_era;  /* life_era() of all nodes' stamps */
 	uint16_t *index;     /* nodes by parent and frame; room for twice the capacity */
 	uint32_t index_size; /* a power of two */
 	uint32_t hint_mask;
@@ -199,18 +198,39 @@ static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number
 
 /* ---- code of scripts ---- */
 
-/* The innermost frame of a node's stack whose code has gone; UNWIND_ROOT: all of it lives. */
-static __attribute__((noinline)) uint32_t find_dead(const struct unwind_memory *m, uint32_t number)
+/* Of a number of code objects that have gone: what a node remembers of it, never 0, and what all nodes have in common. */
+static inline uint16_t life_stamp(uint64_t gone)
 {
-	const struct unwind_node *const nodes = m->stack.nodes;
+	return (uint16_t)(gone | 1u << 15);
+}
+
+static inline uint64_t life_era(uint64_t gone)
+{
+	return gone >> 15;
+}
+
+/* Stamps of another era mean nothing. */
+static void begin_era(struct unwind_memory *m, uint64_t era)
+{
+	for (uint32_t i = 0; i < m->stack.n_nodes; i++)
+		m->stack.nodes[i].alive = 0;
+	m->lives_era = era;
+}
+
+/* The innermost frame of a node's stack whose code has gone; UNWIND_ROOT: all of it lives. */
+static __attribute__((noinline)) uint32_t find_dead(struct unwind_memory *m, uint32_t number)
+{
+	struct unwind_node *const nodes = m->stack.nodes;
 	const uint64_t gone = script_codes_gone();
 	uint32_t i = number;
 
-	for (; nodes[i].flags & NODE_SCRIPTED && m->alive[i] != gone; i = nodes[i].parent)
+	if (m->lives_era != life_era(gone))
+		begin_era(m, life_era(gone));
+	for (; nodes[i].flags & NODE_SCRIPTED && nodes[i].alive != life_stamp(gone); i = nodes[i].parent)
 		if (nodes[i].flags & STEP_LIFE && !link_holds(&m->reads[nodes[i].reads]))
 			return i;
 	for (; number != i; number = nodes[number].parent)
-		m->alive[number] = gone;
+		nodes[number].alive = life_stamp(gone);
 	return UNWIND_ROOT;
 }
 
@@ -218,9 +238,13 @@ static __attribute__((noinline)) uint32_t find_dead(const struct unwind_memory *
  * Whether all code of a node's stack lives. A life ends once and for all, so it need not be looked at again before another code
  * object has gone.
  */
-static inline bool lives_hold(const struct unwind_memory *m, uint32_t number)
+static inline bool lives_hold(struct unwind_memory *m, uint32_t number)
 {
-	return likely(m->alive[number] == script_codes_gone()) || find_dead(m, number) == UNWIND_ROOT;
+	const uint64_t gone = script_codes_gone();
+
+	if (likely(m->stack.nodes[number].alive == life_stamp(gone) && m->lives_era == life_era(gone)))
+		return true;
+	return find_dead(m, number) == UNWIND_ROOT;
 }
 
 /* ---- the path ---- */
@@ -530,8 +554,6 @@ static inline uint32_t make_child(struct unwind_memory *m, uint32_t parent, unsi
 		node.flags |= NODE_SIMPLE;
 	m->stack.n_nodes++;
 	m->stack.nodes[number] = node;
-	if (unlikely(node.flags & NODE_SCRIPTED))
-		m->alive[number] = 0;
 	while (m->index[at] != 0)
 		at = index_next(m, at);
 	m->index[at] = (uint16_t)number;
@@ -585,7 +607,7 @@ static int runner_differs(const struct unwind_memory *m, int known, const struct
 }
 
 /* Given that the walk is at the path's frame `known`: the frame, that or further out, whose step has changed; -1: there is none. */
-static inline int path_differs(const struct unwind_memory *m, int known, const struct walk *w)
+static inline int path_differs(struct unwind_memory *m, int known, const struct walk *w)
 {
 	const bool scripted = m->stack.nodes[m->path[known].node].flags & NODE_SCRIPTED;
 	const int runner = unlikely(scripted) ? runner_differs(m, known, w) : -1;
@@ -827,8 +849,7 @@ size_t unwind_stack_bytes(uint32_t capacity)
 	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
 	       rounded(UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(struct unwind_context)) +
 	       rounded(2 * UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(uint32_t)) +
-	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity * sizeof(uint64_t)) +
-	       rounded(capacity / 2 * sizeof(struct step)) +
+	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity / 2 * sizeof(struct step)) +
 	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
 	       rounded(SCRIPT_LINES * sizeof(struct script_line));
 }
@@ -862,8 +883,6 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->index = (uint16_t *)at;
 	set_index_size(m, INDEX_FIRST < 2 * capacity ? INDEX_FIRST : 2 * capacity);
 	at += rounded(2 * capacity * sizeof(uint16_t));
-	m->alive = (uint64_t *)at;
-	at += rounded(capacity * sizeof(uint64_t));
 	m->contexts_most = UNWIND_CONTEXTS_PER_NODE * capacity;
 	m->context_mask = CONTEXT_INDEX_FIRST - 1;
 	m->stack.contexts = (struct unwind_context *)at;

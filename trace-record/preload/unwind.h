@@ -55,6 +55,7 @@ struct unwind_node {
 	uint16_t n_reads;
 	uint16_t flags;
 	uint16_t guess; /* the node that was captured after this one */
+	uint16_t alive; /* of a stack with scripts: life_stamp() when all its code was alive last; 0: never */
 };
 
 /*
