@@ -135,7 +135,9 @@ def compare(bench, trace, log):
 def exact(bench):
     """Stacks at random: threads with the interpreter's lock and without, code that goes, a child."""
     log = os.path.join(bench.folder, "log")
-    _, traces = bench.record(PROGRAM, log, str(bench.events), str(bench.seed), options=["--depth=2000"])
+    said, traces = bench.record(PROGRAM, log, str(bench.events), str(bench.seed), options=["--depth=2000"])
+    if len(re.findall(" events, 0 lost", said)) != len(traces):
+        raise Problem(f"events were lost: {said}")
     if len(traces) != 2:
         raise Problem(f"{len(traces)} traces")
     n = compare(bench, traces[0], log)
