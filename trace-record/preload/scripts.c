@@ -95,7 +95,7 @@ static struct {
 	_Atomic uintptr_t main_end; /* of the eval function's main part; 0: not known */
 	struct part parts[PARTS];   /* others, by address */
 	_Atomic uintptr_t distance; /* from the record to the CFA; 0: not known */
-	uintptr_t slot; /* from the thread pointer to where a thread's state is; known with the distance */
+	_Atomic uintptr_t slot;     /* from the thread pointer to the thread's state; known with it */
 	_Atomic uint32_t tries;
 } python;
 
