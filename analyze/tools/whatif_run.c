@@ -30,6 +30,7 @@ static bool check_result(const struct whatif_job *job, enum setups_result result
 		[SETUPS_UNKNOWN] = "should be glibc, jemalloc, tcmalloc, mimalloc or a path with a slash",
 		[SETUPS_ABSENT] = "not found",
 		[SETUPS_SETTINGS] = "should be NAME=VALUE, or malloc_trim=TIME",
+		[SETUPS_PRELOAD] = "libraries are given by --allocator=./FILE.so",
 		[SETUPS_NONE] = "none of the allocators that are played reads that",
 	};
 	if (result == SETUPS_FINE)
@@ -54,6 +55,18 @@ static bool add_allocators(struct whatif_job *job, const char *names)
 	return true;
 }
 
+/* A misspelt variable changes nothing, which looks like an answer. Libraries that are given by path may read any. */
+static void note_unread(const struct whatif_job *job, const char *words)
+{
+	char name[64];
+	for (size_t i = 0; i < job->setups.n; i++) {
+		if (job->setups.items[i].family == ALLOCATOR_FILE)
+			return;
+	}
+	for (const char *at = words; (at = setups_unread(at, name, sizeof(name)));)
+		tool_notice(job->tool, "--set=%s: no known allocator reads %s", words, name);
+}
+
 /* False after a message. */
 static bool choose_setups(struct whatif_job *job)
 {
@@ -68,6 +81,7 @@ static bool choose_setups(struct whatif_job *job)
 		if (!check_result(job, setups_add_settings(&job->setups, c->settings[i]), "set",
 				  c->settings[i]))
 			return false;
+		note_unread(job, c->settings[i]);
 	}
 	if ((c->sweep || (c->n_settings == 0 && c->n_allocators == 0)) &&
 	    !check_result(job,

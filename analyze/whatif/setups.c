@@ -176,6 +176,10 @@ static enum setups_result add_word(struct setup *setup, const char *word, size_t
 		free(copy);
 		return fine ? SETUPS_FINE : SETUPS_SETTINGS;
 	}
+	if (strncmp(copy, "LD_PRELOAD=", 11) == 0) {
+		free(copy);
+		return SETUPS_PRELOAD;
+	}
 	char **grown = reallocarray(setup->variables, setup->n_variables + 1, sizeof(*grown));
 	if (!grown || copy[0] == '=' || !strchr(copy, '=')) {
 		setup->variables = grown ? grown : setup->variables;
@@ -222,6 +226,35 @@ enum setups_result setups_add_settings(struct setups *setups, const char *words)
 		added = true;
 	}
 	return result == SETUPS_FINE && !added ? SETUPS_NONE : result;
+}
+
+/* glibc's documented variables. */
+static bool is_of_glibc(const char *word, size_t n)
+{
+	static const char *const names[] = { "MALLOC_ARENA_MAX",       "MALLOC_ARENA_TEST", "MALLOC_CHECK_",
+					     "MALLOC_MMAP_MAX_",       "MALLOC_PERTURB_",   "MALLOC_TOP_PAD_",
+					     "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES",    "malloc_trim",
+					     "MALLOC_TRIM_THRESHOLD_" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strlen(names[i]) == n && strncmp(names[i], word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *setups_unread(const char *words, char *name, size_t room)
+{
+	for (const char *at = words + strspn(words, " "); *at; at += strspn(at, " ")) {
+		const size_t n = strcspn(at, " ="), whole = strcspn(at, " ");
+		const enum allocator_family family = family_of(at);
+		const bool read = family == ALLOCATOR_GLIBC ? is_of_glibc(at, n) : family != ALLOCATOR_FILE;
+		if (!read)
+			snprintf(name, room, "%.*s", (int)(n < room ? n : room), at);
+		at += whole;
+		if (!read)
+			return at;
+	}
+	return NULL;
 }
 
 struct usual {

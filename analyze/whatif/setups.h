@@ -38,6 +38,7 @@ enum setups_result {
 	SETUPS_UNKNOWN,  /* neither a known allocator nor a file */
 	SETUPS_ABSENT,   /* a known allocator that is not installed */
 	SETUPS_SETTINGS, /* words that aren't NAME=VALUE */
+	SETUPS_PRELOAD,  /* a variable that would preload a library */
 	SETUPS_NONE,     /* settings of no allocator that was asked for */
 };
 
@@ -52,6 +53,12 @@ enum setups_result setups_add_known(struct setups *setups);
  * malloc_trim=TIME of glibc.
  */
 enum setups_result setups_add_settings(struct setups *setups, const char *words);
+
+/*
+ * The first variable of `words` that none of the known allocators reads: its name, and the words behind it. NULL: there is
+ * none.
+ */
+const char *setups_unread(const char *words, char *name, size_t room);
 
 /* The settings that are worth a try: few, or with `sweep` many. `threads`: those that make calls, for so long. */
 enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, uint64_t ns, bool sweep);
