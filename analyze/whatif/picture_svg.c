@@ -167,10 +167,12 @@ bool picture_write(const struct picture *picture, const char *title, struct out 
 		return false;
 	out_printf(
 		out,
-		"<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' font-family='sans-serif' "
+		"<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
+		"style='max-width:100%%;height:auto' shape-rendering='crispEdges' font-family='sans-serif' "
 		"font-size='11'>\n<style>.g{stroke:#888;stroke-width:.5}.r{text-anchor:end}.t{font-size:14px}"
 		".l{fill:#1f66b4}.e{fill:#a01030}</style>\n<rect width='100%%' height='100%%' fill='#fff'/>\n",
-		LEFT + WIDTH + 60, TOP + CURVE + GAP + MAP + 30);
+		LEFT + WIDTH + 60, TOP + CURVE + GAP + MAP + 30, LEFT + WIDTH + 60,
+		TOP + CURVE + GAP + MAP + 30);
 	write_legend(picture, title, out);
 	if (picture->n_columns) {
 		write_curve(picture, false, out);

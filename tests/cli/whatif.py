@@ -337,6 +337,7 @@ class Tests:
         picture = os.path.join(self.folder, "picture.svg")
         self.run("-q", "--no-blame", "--allocator=glibc", f"--svg={picture}", evil)
         root = xml.etree.ElementTree.parse(picture).getroot()
+        assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}", root.attrib
         space = "{http://www.w3.org/2000/svg}"
         texts = [text.text for text in root.iter(space + "text")]
         assert any(text.endswith("a<b>&'.zst: glibc") for text in texts), texts
