@@ -3,11 +3,12 @@
 """mswhatif beside real programs: the memory of players next to that of programs that really run with each allocator,
 what a call costs in a player, and a trace of a hundred million calls.
 
-  whatif.py --build DIR [--events N] [--scale N] [--output FILE] [PROGRAM...]
+  whatif.py --build DIR [--events N] [--scale N] [--output FILE] [--run NAME=COMMAND]... [PROGRAM...]
 
-The heap of a real program is its private memory without a file and without stacks, as /proc/PID/smaps has it: the most
-that was seen in polls of a millisecond, and what a preloaded library sees when exit handlers run. Its players' figures
-are those of mswhatif. A ratio is that of the player to the program. Prints Markdown.
+The heap of a real program is its private memory without a file and without stacks, as /proc/PID/smaps has it: what a
+preloaded library sees when exit handlers run; and the most, by the kernel's mark (VmHWM) less what isn't heap then, or
+in polls of a millisecond. Its players' figures are those of mswhatif. A ratio is that of the player to the program.
+Prints Markdown.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import datetime
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import time
@@ -33,16 +35,22 @@ AT_EXIT = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
+#include <string.h>
 #include <unistd.h>
-static char text[1 << 16];
+static char text[1 << 16], name[256];
+__attribute__((constructor)) static void note_name(void)
+{
+	const char *given = getenv("AT_EXIT"); /* programs that set their title overwrite it */
+	strncpy(name, given ? given : "", sizeof(name) - 1);
+}
 __attribute__((destructor)) static void write_maps(void)
 {
-	const char *name = getenv("AT_EXIT");
-	const int from = open("/proc/self/smaps", O_RDONLY), to = name ? open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-	for (ssize_t n; from >= 0 && to >= 0 && (n = read(from, text, sizeof(text))) > 0;)
-		if (write(to, text, (size_t)n) != n)
-			return;
+	const int from[] = { open("/proc/self/status", O_RDONLY), open("/proc/self/smaps", O_RDONLY) };
+	const int to = *name ? open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+	for (int i = 0; i < 2 && to >= 0; i++)
+		for (ssize_t n; from[i] >= 0 && (n = read(from[i], text, sizeof(text))) > 0;)
+			if (write(to, text, (size_t)n) != n)
+				return;
 }
 """
 
@@ -59,6 +67,18 @@ def heap_of(smaps):
     return total
 
 
+def workload_of(name, words):
+    """A command with variables before it, as a shell has them."""
+    n = next(i for i, word in enumerate(words) if "=" not in word)
+    return workloads.Workload(name, words[n:], env=dict(word.split("=", 1) for word in words[:n]))
+
+
+def most_of(status, end):
+    """Of a heap that has `end` bytes now, by the kernel's marks; what else is resident counts as it is now."""
+    marks = {line.split(":")[0]: int(line.split()[1]) << 10 for line in status.splitlines() if line.endswith(" kB")}
+    return marks["VmHWM"] - marks["RssFile"] - marks["RssShmem"] - (marks["RssAnon"] - end)
+
+
 class Bench:
     def __init__(self, options, folder):
         self.build, self.folder, self.scale = options.build, folder, options.scale
@@ -66,7 +86,9 @@ class Bench:
         workloads.write(source, AT_EXIT)
         subprocess.run([*compiler(), "-shared", "-fPIC", "-O2", "-o", self.at_exit, source], check=True)
 
-    def programs(self, names):
+    def programs(self, names, commands):
+        if commands:
+            return [workload_of(name, shlex.split(words)) for name, words in commands]
         own = os.path.join(self.folder, "programs")
         os.mkdir(own)
         made = [w for w in workloads.make(own, self.scale) if not names or w.name in names]
@@ -96,7 +118,9 @@ class Bench:
             time.sleep(0.001)
         try:
             with open(maps) as f:
-                end = heap_of(f.read())
+                text = f.read()
+            end = heap_of(text)
+            most = max(most, most_of(text, end))
         except OSError:
             end = 0
         return max(most, end), end
@@ -112,9 +136,9 @@ def show(played, real):
     return f"{mib} ({played / real:.2f})" if real else f"{mib} (–)"
 
 
-def reality(bench, names):
+def reality(bench, names, commands):
     rows, costs = [], []
-    for workload in bench.programs(names):
+    for workload in bench.programs(names, commands):
         trace = os.path.join(bench.folder, "t.zst")
         record(bench.build, workload, trace)
         whatif = bench.played(trace)
@@ -167,11 +191,13 @@ def main():
     parser.add_argument("--events", type=float, default=100 * MILLION, help="of the long trace; 0: none")
     parser.add_argument("--scale", type=int, default=3, help="of the programs' inputs (%(default)s)")
     parser.add_argument("--output", default="/dev/stdout")
+    parser.add_argument("--run", action="append", type=lambda text: text.split("=", 1), metavar="NAME=COMMAND",
+                        help="instead of the usual programs")
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     options = parser.parse_args()
     with Scratch() as folder:
         bench = Bench(options, folder)
-        lines = reality(bench, options.programs)
+        lines = reality(bench, options.programs, options.run)
         if options.events:
             lines += ["", *long_trace(bench, int(options.events))]
     with open(options.output, "w", encoding="utf-8") as f:
