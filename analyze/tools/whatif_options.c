@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "answer_options.h"
+#include "duration.h"
 #include "moment.h"
 #include "number.h"
 #include "words.h"
+
+#define USUAL_PATIENCE_NS UINT64_C(60000000000)
 
 enum {
 	KEY_ALLOCATOR = 0x4000,
@@ -21,6 +24,7 @@ enum {
 	KEY_NO_BLAME,
 	KEY_LIMIT,
 	KEY_TOUCH,
+	KEY_PATIENCE,
 	KEY_SVG,
 	KEY_HTML,
 	KEY_EXPORT,
@@ -48,6 +52,8 @@ static const struct argp_option options[] = {
 	  "memory that a player may map, with k, m or g (three quarters of what is available)", GROUP_PLAY },
 	{ "touch", KEY_TOUCH, "BYTES", 0,
 	  "use so many bytes of each block, with k, m or g, and not the rest (all)", GROUP_PLAY },
+	{ "patience", KEY_PATIENCE, "TIME", 0, "give up a player that is in one call for so long (1m)",
+	  GROUP_PLAY },
 	{ "jobs", 'j', "N", 0, "play so many at a time; times are true with 1 (1)", GROUP_PLAY },
 	{ NULL, 0, NULL, 0, "Who keeps pages:", GROUP_BLAME },
 	{ "blame", KEY_BLAME, NULL, 0,
@@ -153,6 +159,10 @@ static error_t parse_play(struct whatif_command *command, struct argp_state *sta
 	case KEY_TOUCH:
 		command->touched = parse_bytes(state, "touch", value);
 		return 0;
+	case KEY_PATIENCE:
+		if (!duration_parse(value, &command->patience_ns) || command->patience_ns == 0)
+			argp_error(state, "--patience=%s: should be a time, such as 30s", value);
+		return 0;
 	case 'j':
 		command->abreast = parse_number(state, "jobs", value, WHATIF_ABREAST);
 		return 0;
@@ -233,7 +243,9 @@ const struct argp whatif_argp = {
 
 void whatif_command_init(struct whatif_command *command)
 {
-	*command = (struct whatif_command){ .limit = UINT64_MAX, .abreast = 1, .touched = UINT64_MAX };
+	*command = (struct whatif_command){
+		.limit = UINT64_MAX, .abreast = 1, .touched = UINT64_MAX, .patience_ns = USUAL_PATIENCE_NS
+	};
 	report_command_init(&command->report);
 }
 

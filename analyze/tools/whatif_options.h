@@ -18,12 +18,13 @@ struct whatif_command {
 	const char **settings; /* [n_settings] */
 	size_t n_settings;
 	bool sweep, blame, no_blame, syscalls, end_threads;
-	bool at_given;    /* else: where most of what is resident isn't live */
-	struct at at;     /* `time` isn't used, but: */
-	uint64_t at_ns;   /* of AT_TIME */
-	uint64_t limit;   /* bytes that a player may map; UINT64_MAX: not given */
-	uint64_t abreast; /* players at a time */
-	uint64_t touched; /* first bytes of each block that players write to */
+	bool at_given;        /* else: where most of what is resident isn't live */
+	struct at at;         /* `time` isn't used, but: */
+	uint64_t at_ns;       /* of AT_TIME */
+	uint64_t limit;       /* bytes that a player may map; UINT64_MAX: not given */
+	uint64_t abreast;     /* players at a time */
+	uint64_t touched;     /* first bytes of each block that players write to */
+	uint64_t patience_ns; /* a player that is in one call for so long is given up */
 };
 
 /* Its input is a struct whatif_command. */

@@ -123,6 +123,7 @@ static bool make_plan(struct whatif_job *job)
 		.program = job->program,
 		.limit_bytes = job->command->limit == UINT64_MAX ? usual_limit() : job->command->limit,
 		.touched = job->command->touched,
+		.patience_ns = job->command->patience_ns,
 		.n_samples = OP_SAMPLES + 2,
 		.n_threads = job->outline.n_threads,
 		.n_slots = job->outline.slots,

@@ -20,6 +20,7 @@
 #include "words.h"
 
 #define LOOK_NS 20000000 /* a player that died is noticed so soon */
+#define PAUSE_NS 200000  /* between looks whether players are ready */
 #define SHADOW_SIZE ((off_t)((((uint64_t)1 << SHADOW_BITS) / SHADOW_GRAIN) * sizeof(uint32_t)))
 
 /* ---- Processes ---- */
@@ -166,7 +167,30 @@ static void look_after(struct player_process *p)
 	if (WIFSIGNALED(status))
 		p->end = PLAYER_KILLED;
 	else
-		p->end = p->detail == PLAYER_DONE ? PLAYER_ENDED : PLAYER_FAILED;
+		p->end = p->detail == PLAYER_DONE && p->area->end_ns ? PLAYER_ENDED : PLAYER_FAILED;
+}
+
+static void end_player(struct player_process *p, enum player_end end)
+{
+	kill(p->pid, SIGKILL);
+	waitpid(p->pid, NULL, 0);
+	p->pid = 0;
+	p->end = end;
+}
+
+/* The same after a wait for players that have something to do: a call may be one that never returns. */
+static void look_again(const struct players *players, struct player_process *p, uint64_t waited_ns)
+{
+	const uint64_t begun = __atomic_load_n(&p->area->begun, __ATOMIC_RELAXED);
+	look_after(p);
+	if (p->end != PLAYER_RUNS)
+		return;
+	const bool done =
+		p->area->ready && __atomic_load_n(&p->area->tail, __ATOMIC_ACQUIRE) >= players->head;
+	p->idle_ns = done || begun != p->begun ? 0 : p->idle_ns + waited_ns;
+	p->begun = begun;
+	if (p->idle_ns >= players->patience_ns)
+		end_player(p, PLAYER_STUCK);
 }
 
 /* The operations that all running players have made; UINT64_MAX: none runs. */
@@ -190,7 +214,7 @@ static void wait_for_players(struct players *players, uint32_t read)
 	if (syscall(SYS_futex, &players->ring->read, FUTEX_WAIT, read, &most, NULL, 0) == 0)
 		return;
 	for (size_t i = 0; i < players->n; i++)
-		look_after(&players->items[i]);
+		look_again(players, &players->items[i], LOOK_NS);
 }
 
 /* Until all have made more than `target` operations, or none runs. */
@@ -240,23 +264,21 @@ static void wait_until_ready(struct players *players, const struct player_setup 
 	for (size_t i = 0; i < players->n; i++) {
 		struct player_process *p = &players->items[i];
 		while (p->end == PLAYER_RUNS && !__atomic_load_n(&p->area->ready, __ATOMIC_ACQUIRE)) {
-			const struct timespec pause = { .tv_nsec = 200000 };
+			const struct timespec pause = { .tv_nsec = PAUSE_NS };
 			nanosleep(&pause, NULL);
-			look_after(p);
+			look_again(players, p, PAUSE_NS);
 		}
-		if (p->end == PLAYER_RUNS && !is_preloaded(p, &setups[i])) {
-			kill(p->pid, SIGKILL);
-			waitpid(p->pid, NULL, 0);
-			p->pid = 0;
-			p->end = PLAYER_NOT_PRELOADED;
-		}
+		p->idle_ns = 0;
+		if (p->end == PLAYER_RUNS && !is_preloaded(p, &setups[i]))
+			end_player(p, PLAYER_NOT_PRELOADED);
 	}
 }
 
 int players_start(struct players *players, const struct players_plan *plan, const struct player_setup *setups,
 		  size_t n)
 {
-	*players = (struct players){ .sink = { .put = put }, .ring_fd = -1 };
+	*players =
+		(struct players){ .sink = { .put = put }, .ring_fd = -1, .patience_ns = plan->patience_ns };
 	players->items = calloc(n, sizeof(*players->items));
 	if (!players->items)
 		return -ENOMEM;

@@ -27,12 +27,15 @@ enum player_end {
 	PLAYER_NOT_PRELOADED, /* malloc() is not in the library */
 	PLAYER_KILLED,        /* `detail` is the signal */
 	PLAYER_FAILED,        /* `detail` is the exit status */
+	PLAYER_STUCK,         /* in one call for longer than plan.patience_ns */
 };
 
 struct player_process {
 	pid_t pid;
 	enum player_end end;
 	int detail;
+	uint64_t begun;         /* operations, at the last look */
+	uint64_t idle_ns;       /* waited since that number changed */
 	int area_fd, shadow_fd; /* -1: none */
 	struct player_area *area;
 	size_t area_size;
@@ -44,6 +47,7 @@ struct players {
 	int ring_fd;
 	uint64_t head;
 	uint64_t limit; /* operations up to here have room */
+	uint64_t patience_ns;
 	struct player_process *items;
 	size_t n;
 };
@@ -53,6 +57,7 @@ struct players_plan {
 	const char *program;  /* path of msrec-player */
 	uint64_t limit_bytes; /* that a player may map; 0: as the system allows */
 	uint64_t touched;     /* the first bytes of each block that are used */
+	uint64_t patience_ns; /* a player that is in one call for so long is killed */
 	uint32_t n_samples, n_threads, n_slots;
 };
 

@@ -84,10 +84,12 @@ static const char *describe_failure(const struct run *run, char text[64])
 	case PLAYER_KILLED:
 		snprintf(text, 64, "died of signal %d", run->detail);
 		return text;
+	case PLAYER_STUCK:
+		return "hung in a call";
 	case PLAYER_FAILED:
 		break;
 	}
-	snprintf(text, 64, "could not be played (%d)", run->detail);
+	snprintf(text, 64, "exited with status %d", run->detail);
 	return text;
 }
 

@@ -23,10 +23,22 @@ LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.[23]"}
 SAME = 0.15                 # of a real program's memory
 OWN = 600 << 10             # of the program itself: its data, stacks, streams
-CRASHING = r"""
+
+
+def near(a, b, share=SAME, bytes_=OWN):
+    return abs(a - b) <= max(share * max(a, b), bytes_)
+
+
+# What becomes of the 5001st call, or of a library as it is loaded.
+ENDING = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
+__attribute__((constructor)) static void load(void)
+{
+	AT_LOAD;
+}
 void *malloc(size_t n)
 {
 	static void *(*next)(size_t);
@@ -34,14 +46,10 @@ void *malloc(size_t n)
 	if (!next)
 		next = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
 	if (++calls > 5000)
-		abort();
+		AT_CALL;
 	return next(n);
 }
 """
-
-
-def near(a, b, share=SAME, bytes_=OWN):
-    return abs(a - b) <= max(share * max(a, b), bytes_)
 
 
 class Tests:
@@ -416,7 +424,7 @@ class Tests:
         fine = self.record("fine.zst", self.program, "all", "3000")
         for words in (["--allocator=none"], ["--allocator=./none.so"], ["--set=nothing"], ["--set=malloc_trim=x"],
                       ["--allocator=glibc", "--set=MALLOC_CONF=a:1"], ["--at=soon"], ["--limit=x"], ["--limit=1kg"],
-                      ["-j0"], ["--format=junit"], ["--blame", "--no-blame"], [fine]):
+                      ["-j0"], ["--patience=0"], ["--format=junit"], ["--blame", "--no-blame"], [fine]):
             self.run(*words, fine, status=64)
         self.run(status=64)
         self.run(os.path.join(self.folder, "absent.zst"), status=2)
@@ -451,19 +459,42 @@ class Tests:
         assert whatif["live_peak_bytes"] == 100000 and whatif["allocations"] == 1, whatif
         assert any(note.startswith("2 blocks of the program's own allocator") for note in whatif["notes"]), whatif
 
-    def test_bad_allocators(self):
-        """A library without malloc(), and one that dies, spoil their own row alone."""
-        trace = self.record("bad.zst", self.program, "all", "30000")
-        source, library = (os.path.join(self.folder, "crashing" + end) for end in (".c", ".so"))
+    def library(self, name, at_call="", at_load=""):
+        source, library = (os.path.join(self.folder, name + end) for end in (".c", ".so"))
         with open(source, "w", encoding="utf-8") as f:
-            f.write(CRASHING)
-        subprocess.run([*compiler(), "-shared", "-fPIC", "-fno-builtin", "-o", library, source, "-ldl"], check=True)
-        none = self.build.file("corpus/libdl_one.so")
-        for words in (["-j1"], ["-j3"]):
-            runs = self.ask(trace, *words, f"--allocator={library},{none},glibc", status=1)["whatif"]["runs"]
-            errors = {row["allocator"]: row["error"] for row in runs}
-            assert errors == {"glibc": None, "crashing.so": "died of signal 6", "libdl_one.so": "has no malloc()"}, runs
-        self.run("-q", f"--allocator={library}", trace, status=2)
+            f.write(ENDING)
+        subprocess.run([*compiler(), "-shared", "-fPIC", "-fno-builtin", f"-DAT_CALL={at_call}", f"-DAT_LOAD={at_load}",
+                        "-o", library, source, "-ldl"], check=True)
+        return library
+
+    def test_bad_allocators(self):
+        """A library without malloc(), one that dies, and those that exit or hang, spoil their own row alone."""
+        trace = self.record("bad.zst", self.program, "all", "30000")
+        wanted = {self.library("crashing", "abort()"): "died of signal 6",
+                  self.library("exits", "_exit(0)"): "exited with status 0",
+                  self.library("exits_first", at_load="_exit(0)"): "exited with status 0",
+                  self.library("hangs", "for (;;) pause()"): "hung in a call",
+                  self.library("hangs_first", at_load="for (;;) pause()"): "hung in a call",
+                  self.build.file("corpus/libdl_one.so"): "has no malloc()"}
+        for words in (["-j1"], ["-j7"]):
+            allocators = ",".join([*wanted, "glibc"])
+            sections = self.ask(trace, *words, "--no-blame", "--patience=1s", f"--allocator={allocators}", status=1)
+            errors = {row["allocator"]: row["error"] for row in sections["whatif"]["runs"]}
+            assert errors == {"glibc": None, **{os.path.basename(path): why for path, why in wanted.items()}}, errors
+        for path in list(wanted)[:3]:
+            self.run("-q", f"--allocator={path}", trace, status=2)
+
+    def test_misspelt_settings(self):
+        """A variable that no allocator reads is said, for its row looks like an answer."""
+        trace = self.record("settings.zst", self.program, "all", "3000")
+        for words, unread in (("MALLOC_TRIM_THRESHOLD=1", ["MALLOC_TRIM_THRESHOLD"]), ("MALLOC_TRIM_THRESHOLD_=1", []),
+                              ("MALLOC_ARENA_MAX=1 MALOC=2  OTHER=x", ["MALOC", "OTHER"]),
+                              ("MALLOC_CONF=narenas:1", []), ("malloc_trim=1s", []),
+                              ("GLIBC_TUNABLES=glibc.malloc.arena_max=1", [])):
+            done = self.run("--no-blame", "--allocator=glibc,jemalloc", f"--set={words}", trace)
+            said = re.findall(r"no known allocator reads (\S+)\n", done.stderr)
+            assert said == unread, (words, done.stderr)
+        assert "--allocator=./FILE.so" in self.run("--set=LD_PRELOAD=./x.so", trace, status=64).stderr
 
     def test_memory_is_bounded(self):
         """Players and their ring take the same memory for any number of events: beyond what msreport takes, which reads

@@ -390,6 +390,7 @@ static void play(struct player *p)
 		if (op->code == PLAY_END)
 			break;
 		tail++;
+		__atomic_store_n(&p->area->begun, tail, __ATOMIC_RELAXED);
 		play_one(p, op, tail);
 		if (tail % PLAYER_STEP == 0)
 			publish(p, tail);

@@ -84,8 +84,10 @@ struct player_area {
 	uint64_t touched; /* the first bytes of each block that are written to */
 
 	/* Set by the player. */
-	_Alignas(64) uint64_t tail; /* operations made; PLAY_STOP counts before it waits */
-	uint32_t ready;             /* the baseline is measured */
+	_Alignas(64)
+		uint64_t tail; /* operations made; PLAY_STOP counts before it waits; changes now and then */
+	uint64_t begun;        /* operations begun */
+	uint32_t ready;        /* the baseline is measured */
 	uint32_t threads_failed;
 	char library[256];         /* that malloc() is in */
 	struct player_sample base; /* before the first call; above it in samples[] is what calls took */
