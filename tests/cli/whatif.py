@@ -270,6 +270,18 @@ class Tests:
                      for words in ([], ["--end-threads"]))
         assert stay["peak_resident_bytes"] > 6 * end["peak_resident_bytes"] > 6 * (8 << 20), (stay, end)
 
+    def test_stacks_do_not_count(self):
+        """Of 63 threads at a time, which end one after the other, the peak has no stacks."""
+        lines = ["stack 1 0x10"]
+        for i in range(1, 64):
+            lines += [f"thread {i}", f"alloc {i} malloc 1 4000"]
+        lines += [line for i in range(1, 64) for line in (f"thread {i}", f"free {i}")]
+        trace = self.script("stacks", "\n".join(lines) + "\nend 9\n")
+        for words in ([], ["--end-threads"]):
+            run = self.ask(trace, "--no-blame", "--allocator=glibc", *words)["whatif"]["runs"][0]
+            assert 63 * 4000 < run["live_peak_resident_bytes"] < 63 * 5000 + (256 << 10), run
+            assert run["peak_resident_bytes"] < run["live_peak_resident_bytes"] + (60 << 10), run
+
     def test_malloc_trim(self):
         """Calls of malloc_trim() give the pages between the pins back."""
         trace = self.record("trim.zst", self.fragments, "pins")

@@ -63,7 +63,7 @@ uint64_t measure_most(void)
 	const char *lines = read_text(fd);
 	close(fd);
 	const uint64_t most = find_bytes(lines, "\nVmHWM:");
-	/* The shared pages were there from the beginning. */
+	/* Shared pages never go, so there were no more of them at the mark. */
 	const uint64_t other = find_bytes(lines, "\nRssFile:") + find_bytes(lines, "\nRssShmem:");
 	return most > other ? most - other : 0;
 }

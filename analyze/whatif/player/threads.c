@@ -25,6 +25,9 @@ struct thread {
 
 static struct thread *threads;
 static uint32_t n_threads, present = PLAYER_MAIN;
+/* [n_idle] stacks of threads that have ended. They stay mapped, so shared pages never go. */
+static void **idle;
+static uint32_t n_idle;
 static uintptr_t main_base;
 static bool direct;
 
@@ -52,7 +55,9 @@ bool threads_init(uint32_t n)
 		return main_base;
 	threads = mmap(NULL, n * sizeof(*threads), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return main_base && threads != MAP_FAILED;
+	idle = mmap(NULL, n * sizeof(*idle), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return main_base && threads != MAP_FAILED && idle != MAP_FAILED;
 }
 
 static void *sleep_until_over(void *argument)
@@ -67,14 +72,24 @@ static void *sleep_until_over(void *argument)
 	return NULL;
 }
 
+/* One that is unused, or a new one; NULL: no memory. */
+static void *take_stack(void)
+{
+	if (n_idle)
+		return idle[--n_idle];
+	void *stack =
+		mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return stack == MAP_FAILED ? NULL : stack;
+}
+
 /* Called with the main thread's base. */
 static bool make(struct thread *t)
 {
 	pthread_attr_t attributes;
-	*t = (struct thread){ .stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
-					    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) };
-	if (t->stack == MAP_FAILED)
+	void *stack = take_stack();
+	if (!stack)
 		return false;
+	*t = (struct thread){ .stack = stack };
 	bool made = pthread_attr_init(&attributes) == 0;
 	if (made) {
 		made = pthread_attr_setstack(&attributes, t->stack, STACK) == 0 &&
@@ -84,7 +99,7 @@ static bool make(struct thread *t)
 	while (made && __atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) == 0)
 		wait_while(&t->ready, 0);
 	if (!made)
-		munmap(t->stack, STACK);
+		idle[n_idle++] = stack;
 	return made;
 }
 
@@ -113,7 +128,7 @@ void threads_end(uint32_t thread)
 	__atomic_store_n(&t->over, 1, __ATOMIC_RELEASE);
 	wait_wake(&t->over);
 	pthread_join(t->id, NULL);
-	munmap(t->stack, STACK);
+	idle[n_idle++] = t->stack;
 	t->base = 0;
 	threads_become(before);
 }
