@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whatif_program all|turns ROUNDS: calls of every function that gives a block, for a player to repeat.
+ * whatif_program all|turns ROUNDS: calls of every function that gives a block, for a player to repeat. All of each block
+ * is used, as players do.
  *
  *   all ROUNDS     one thread, all functions
  *   turns ROUNDS   four threads at a time, two such groups one after the other; blocks also go in a thread that hasn't
@@ -47,10 +48,12 @@ static void step(void **blocks, unsigned *seed)
 		void *grown = realloc(blocks[slot], size + 1);
 
 		blocks[slot] = grown ? grown : blocks[slot];
-		return;
+	} else {
+		free(blocks[slot]);
+		blocks[slot] = allocate(how, size);
 	}
-	free(blocks[slot]);
-	blocks[slot] = allocate(how, size);
+	if (blocks[slot])
+		memset(blocks[slot], 1, size);
 }
 
 static void *work(void *argument)
