@@ -66,11 +66,10 @@ static void reserve(struct life_classes *l, uint64_t block)
 	}
 }
 
-/* What was written stays in the file, but not in this process's memory. */
-static void let_go(struct life_classes *l)
+void life_classes_let_go(const struct life_classes *lives, unsigned *chunks)
 {
-	if (++l->chunks % REFRESH == 0)
-		(void)madvise(l->classes, MOST_BYTES, MADV_DONTNEED);
+	if (lives->classes && ++*chunks % REFRESH == 0)
+		(void)madvise(lives->classes, MOST_BYTES, MADV_DONTNEED);
 }
 
 static int see_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -94,7 +93,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		if ((e.type == MST_EVENT_ALLOC || e.type == MST_EVENT_RESIZE) && !give(l, record))
 			return MST_ERR_NOMEM;
 	}
-	let_go(l);
+	life_classes_let_go(l, &l->chunks);
 	return 0;
 }
 

@@ -38,6 +38,9 @@ static inline bool life_classes_known(const struct life_classes *lives, uint64_t
 	return lives->classes && allocations <= lives->known;
 }
 
+/* After each chunk, which *chunks counts: what was written or read stays in the file, but not in this process's memory. */
+void life_classes_let_go(const struct life_classes *lives, unsigned *chunks);
+
 /* Of an allocation that isn't known: as if it were never freed. */
 static inline unsigned life_class(const struct life_classes *lives, uint64_t block)
 {

@@ -224,6 +224,7 @@ static int place_chunk(struct observer *observer, const struct mst_reader *reade
 		if (record == p->outline->peak_record)
 			note_peak(p);
 	}
+	life_classes_let_go(p->lives, &p->chunks);
 	return 0;
 }
 

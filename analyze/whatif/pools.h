@@ -29,6 +29,7 @@ struct pools {
 	struct pool_pages *models; /* [POOL_MODELS] */
 	bool has[POOL_MODELS];
 	bool done;
+	unsigned chunks;
 	struct pool_figures figures[POOL_MODELS];
 };
 
