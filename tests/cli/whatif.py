@@ -464,6 +464,14 @@ class Tests:
         row = self.ask(many, "--no-blame", "--allocator=glibc", "--limit=200m")["whatif"]["runs"][0]
         assert 400 < row["failed_calls"] < 480 and row["peak_resident_bytes"] < 210 << 20, row
 
+    def test_functions_that_an_allocator_lacks(self):
+        """jemalloc has no pvalloc(): a block of the C library's would not survive its free()."""
+        lines = ["stack 1 0x10"]
+        for i in range(1, 200, 2):
+            lines += [f"alloc {i} pvalloc 1 {i * 50}", f"alloc {i + 1} valloc 1 {i * 50}", f"free {i}", f"free {i + 1}"]
+        for row in self.ask(self.script("pages", "\n".join(lines) + "\nend 9\n"))["whatif"]["runs"]:
+            assert row["error"] is None and row["failed_calls"] == 0 and row["calls"] == 400, row
+
     def test_custom_blocks(self):
         trace = self.script("custom", "stack 1 0x10\nalloc 1 malloc 1 100000\nalloc 2 malloclike 1 500\n"
                             "free 2\nalloc 3 malloclike 1 700\nfree 1\nend 9\n")

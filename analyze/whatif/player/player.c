@@ -44,6 +44,7 @@ struct player {
 	uint32_t *shadow; /* NULL: none */
 	uint32_t stops;
 	struct operators cpp;
+	bool has_valloc, has_pvalloc; /* in the library that malloc() is in */
 	uint64_t next_trim_ns;
 	uint64_t look_ticks; /* that a look at the clock takes */
 	uint64_t calls, failed, call_ticks, touch_ticks;
@@ -95,12 +96,21 @@ static void find_operators(struct operators *cpp)
 	cpp->delete_array_aligned = (aligned_delete_function *)dlsym(RTLD_DEFAULT, "_ZdaPvSt11align_val_t");
 }
 
+/* Whether a function is in the library that malloc() is in: a block of another one must not reach its free(). */
+static bool is_of_library(const struct player_area *area, const void *function)
+{
+	Dl_info info;
+	return dladdr(function, &info) && info.dli_fname && strcmp(info.dli_fname, area->library) == 0;
+}
+
 /* Tells mswhatif whether the preloaded library is the allocator. */
-static void find_library(struct player_area *area)
+static void find_library(struct player *p)
 {
 	Dl_info info;
 	if (dladdr((void *)malloc, &info) && info.dli_fname)
-		snprintf(area->library, sizeof(area->library), "%s", info.dli_fname);
+		snprintf(p->area->library, sizeof(p->area->library), "%s", info.dli_fname);
+	p->has_valloc = is_of_library(p->area, (void *)valloc);
+	p->has_pvalloc = is_of_library(p->area, (void *)pvalloc);
 }
 
 /* The least that two looks at the clock are apart. */
@@ -122,7 +132,7 @@ static bool set_up(struct player *p, int argc, char **argv)
 	if (!p->ring || !map_area(p, atoi(argv[2]), argc > 3) || (argc > 3 && !map_shadow(p, atoi(argv[3]))))
 		return false;
 	find_operators(&p->cpp);
-	find_library(p->area);
+	find_library(p);
 	p->look_ticks = measure_look();
 	p->next_trim_ns = p->area->trim_ns;
 	return threads_init(p->area->n_threads) && measure_init();
@@ -162,10 +172,18 @@ static void delete_block(void *block, unsigned align_log2, delete_function *plai
 		free(block);
 }
 
-static void *aligned_block(const struct player_op *op)
+static void *aligned_block(size_t align, size_t size)
 {
 	void *block;
-	return posix_memalign(&block, (size_t)1 << op->align_log2, op->size) == 0 ? block : NULL;
+	return posix_memalign(&block, align, size) == 0 ? block : NULL;
+}
+
+/* jemalloc 5.3 has no pvalloc(). */
+static void *whole_pages(const struct player *p, size_t size)
+{
+	if (p->has_pvalloc)
+		return pvalloc(size);
+	return size > SIZE_MAX - PAGE ? NULL : aligned_block(PAGE, (size + PAGE - 1) & ~(size_t)(PAGE - 1));
 }
 
 /* Inlined, for a call more would be in the time that is measured. */
@@ -177,13 +195,13 @@ static inline void *allocate(const struct player *p, const struct player_op *op)
 	case PLAY_MEMALIGN:
 		return memalign((size_t)1 << op->align_log2, op->size);
 	case PLAY_POSIX_MEMALIGN:
-		return aligned_block(op);
+		return aligned_block((size_t)1 << op->align_log2, op->size);
 	case PLAY_ALIGNED_ALLOC:
 		return aligned_alloc((size_t)1 << op->align_log2, op->size);
 	case PLAY_VALLOC:
-		return valloc(op->size);
+		return p->has_valloc ? valloc(op->size) : aligned_block(PAGE, op->size);
 	case PLAY_PVALLOC:
-		return pvalloc(op->size);
+		return whole_pages(p, op->size);
 	case PLAY_NEW:
 		return new_block(op, p->cpp.new_one, p->cpp.new_aligned);
 	case PLAY_NEW_ARRAY:
@@ -302,9 +320,7 @@ static void find_usable(struct player *p)
 {
 	const uint32_t n = p->area->n_slots;
 	uint64_t *usable = (uint64_t *)((char *)p->area + player_usable_at(p->area->n_samples, n));
-	Dl_info info;
-	const bool same = dladdr((void *)malloc_usable_size, &info) && info.dli_fname &&
-			  strcmp(info.dli_fname, p->area->library) == 0;
+	const bool same = is_of_library(p->area, (void *)malloc_usable_size);
 	for (uint32_t i = 0; i < n; i++)
 		usable[i] = same && p->slots[i] ? malloc_usable_size(p->slots[i]) : 0;
 }
