@@ -24,6 +24,7 @@ static int look(struct painter *p)
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(p->job->trace->reader, &n);
 	players_wait(&p->players, false);
+	errno = ESRCH;
 	if (!whatif_any_runs(&p->players) ||
 	    !picture_add(p->picture, &p->players.items[0], &p->before, &p->stream, kinds, n))
 		return MST_ERR_IO;

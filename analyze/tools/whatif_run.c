@@ -238,6 +238,7 @@ static int blame_run(const struct whatif_job *job, const struct run *run, struct
 		error = whatif_stream(job, &stream);
 	if (!error) {
 		players_wait(&players, false);
+		errno = ESRCH;
 		if (!whatif_any_runs(&players) ||
 		    !blame_find(blame, &players.items[0], &before, &stream, kinds, n))
 			error = MST_ERR_IO;

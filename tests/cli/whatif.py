@@ -460,6 +460,11 @@ class Tests:
         for row in whatif["runs"]:
             assert row["failed_calls"] == 4, row
         assert any("got no memory" in note for note in whatif["notes"]), whatif["notes"]
+        grown = self.script("grown", "stack 1 0x10\nalloc 1 malloc 1 100\nresize 1 1 1099511627776\nfree 1\n"
+                            "alloc 2 malloc 1 100\nresize 2 1 1099511627776\nalloc 3 malloc 1 100\nend 9\n")
+        sections = self.ask(grown, "--allocator=glibc", "--limit=1g", "--svg=" + os.path.join(self.folder, "grown.svg"))
+        assert sections["whatif"]["runs"][0]["failed_calls"] == 2, sections["whatif"]
+        assert sections["blame"]["live_bytes"] <= sections["blame"]["resident_bytes"] < 1 << 20, sections["blame"]
         many = self.script("many", "stack 1 0x10\n" + "".join(f"alloc {i} malloc 1 4000000\n" for i in range(1, 500)))
         row = self.ask(many, "--no-blame", "--allocator=glibc", "--limit=200m")["whatif"]["runs"][0]
         assert 400 < row["failed_calls"] < 480 and row["peak_resident_bytes"] < 210 << 20, row

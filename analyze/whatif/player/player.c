@@ -252,7 +252,13 @@ static void play_reallocation(struct player *p, const struct player_op *op)
 	char *block = realloc(old, op->size);
 	const uint64_t end = account(p, begin);
 	if (!block) {
-		p->failed++;
+		/* The recorded call had a block; the old one must not be taken for one of that size. */
+		p->failed += op->size > 0;
+		if (op->size)
+			free(old);
+		p->slots[op->slot] = NULL;
+		if (p->shadow)
+			mark_shadow(p, old, op->owner, op->old);
 		return;
 	}
 	p->slots[op->slot] = block;
