@@ -8,6 +8,7 @@
 #include "recorder_assert.h"
 #include "script_codes.h"
 #include "scripts.h"
+#include "unwind_memory.h"
 #include "walk.h"
 
 /* unwind_node.flags, beside those of the step that is kept with it. */
@@ -20,16 +21,7 @@ enum {
 	NODE_SCRIPTED = 1 << 12 /* this step or one further out has STEP_LIFE */
 };
 
-/* Guesses by the innermost frame and by where earlier guesses failed, used when the last node gives no good guess. */
-#define HINTS 4096u
-#define HINTS_TRIED 4u
-
-/*
- * Buckets that the index begins with; it always has at least twice as many as there are nodes. Most threads have few
- * stacks, and entries strewn over a large table would touch all of its pages.
- */
-#define INDEX_FIRST 512u
-#define CONTEXT_INDEX_FIRST 256u
+#define HINTS_TRIED 4u /* guesses, when the last node gives no good one */
 #define CONTEXT_BITS 20u
 
 /* Contexts are fetched so far in advance. */
@@ -38,52 +30,8 @@ enum {
 /* A guess with more frames off the path becomes the path. */
 #define STRAY_MOST 8u
 
-/* Frames walked at most, as a multiple of those wanted, so that returns from a deep recursion seldom reach frames
- * outside of which too few are known. */
-#define WALK_FACTOR 4u
-
 /* Frames of scripts that return, or are left, between two captures. */
 #define SCRIPTS_NEAR 4
-
-#define READS_PER_NODE 2u
-#define LINKS_PER_NODE (2u + READS_PER_NODE)
-
-/* A frame of the path. */
-struct place {
-	uintptr_t sp;
-	uint32_t node;
-	uint32_t links; /* number of the path's links up to and with this frame's step */
-};
-
-/*
- * The path is one stack that was captured not long ago, laid out flat: the frames outermost first, and in the same order
- * the links that their steps depend on (within a frame the first read comes last).
- *   path_depth <= capacity; path[i].links ascends; path[i].node has depth i + 1 and NODE_ON_PATH
- *   a node's parent, `last` and every guess are numbers below the capacity; parent < node
- *   index_size is a power of two, 2 * n_nodes <= index_size <= 2 * capacity; hint_mask + 1 <= index_size
- *   state is 0 (void), or the modules_state under which all nodes were made
- */
-struct unwind_memory {
-	struct unwind_stack stack;
-	struct stack_counts counts; /* unless the owner has another place for them */
-	uint64_t state;             /* modules_state of the nodes; 0: void */
-	uint32_t capacity, wanted, walked_most;
-	uint32_t last; /* the node last captured */
-	uint32_t path_depth;
-	uint32_t n_reads;
-	struct place *path;
-	struct link *links;
-	struct link *reads;  /* of all nodes whose steps are not NODE_SIMPLE */
-	uint64_t lives_era;  /* life_era() of all nodes' stamps */
-	uint16_t *index;     /* nodes by parent and frame; room for twice the capacity */
-	uint32_t index_size; /* a power of two */
-	uint32_t hint_mask;
-	uint16_t *hints;
-	uint32_t *
-		context_index; /* contexts by hash, see context_entry(); room for twice as many as there are */
-	uint32_t context_mask, contexts_most; /* 2 * n_contexts <= context_mask + 1 <= 2 * contexts_most */
-	struct walker walker;
-};
 
 /* ---- comparing ---- */
 
@@ -296,40 +244,6 @@ static __attribute__((noinline)) void path_follow(struct unwind_memory *m, uint3
 
 /* ---- nodes ---- */
 
-/* The table of hints grows with the index. */
-static void set_index_size(struct unwind_memory *m, uint32_t size)
-{
-	m->index_size = size;
-	m->hint_mask = (size < HINTS ? size : HINTS) - 1;
-}
-
-static void clear_index(struct unwind_memory *m)
-{
-	memset(m->index, 0, m->index_size * sizeof(*m->index));
-	memset(m->hints, 0, (m->hint_mask + 1) * sizeof(*m->hints));
-}
-
-static void forget_nodes(struct unwind_memory *m)
-{
-	/* Pages that were never written to stay untouched. */
-	if (m->stack.n_nodes > UNWIND_ROOT + 1) {
-		clear_index(m);
-		stack_count(&m->stack.counts->resets);
-	}
-	m->stack.n_nodes = UNWIND_ROOT + 1;
-	m->last = UNWIND_ROOT;
-	m->path_depth = 0;
-	m->n_reads = 0;
-}
-
-static void forget_all(struct unwind_memory *m)
-{
-	forget_nodes(m);
-	if (m->stack.n_contexts > UNWIND_ROOT + 1)
-		memset(m->context_index, 0, (m->context_mask + 1) * sizeof(*m->context_index));
-	m->stack.n_contexts = m->stack.emitted = UNWIND_ROOT + 1;
-}
-
 static inline uint32_t index_home(const struct unwind_memory *m, uint32_t hash, uintptr_t sp)
 {
 	const uint64_t key = (uint64_t)hash << 32 ^ sp;
@@ -346,8 +260,8 @@ static inline uint32_t index_next(const struct unwind_memory *m, uint32_t at)
 static __attribute__((noinline)) void index_grow(struct unwind_memory *m)
 {
 	RECORDER_ASSERT(m->index_size < 2 * m->capacity);
-	set_index_size(m, 2 * m->index_size);
-	clear_index(m);
+	unwind_set_index_size(m, 2 * m->index_size);
+	unwind_clear_index(m);
 	for (uint32_t number = UNWIND_ROOT + 1; number < m->stack.n_nodes; number++) {
 		const struct unwind_node *node = &m->stack.nodes[number];
 		uint32_t at = index_home(m, m->stack.contexts[node->context].hash, node->sp);
@@ -731,7 +645,7 @@ static __attribute__((noinline)) uint32_t capture(struct unwind_memory *m, const
 
 	stack_count(&m->stack.counts->walks);
 	if (m->state != state || !caching) {
-		forget_all(m);
+		unwind_forget_all(m);
 		m->state = caching ? state : 0;
 		if (caching)
 			rules_renew(modules_closings(state));
@@ -745,9 +659,9 @@ static __attribute__((noinline)) uint32_t capture(struct unwind_memory *m, const
 	if (unlikely(!is_enough(m, &w, known))) {
 		/* From empty trees there is always room: a walk is short enough. */
 		if (m->stack.n_contexts + m->walked_most > m->contexts_most)
-			forget_all(m);
+			unwind_forget_all(m);
 		else
-			forget_nodes(m);
+			unwind_forget_nodes(m);
 		walk_start(&m->walker, &w, regs, caching);
 		known = walk_out(m, &w);
 		if (w.wants_all_registers) {
@@ -826,78 +740,6 @@ uint32_t unwind_capture(struct unwind_stack *stack, const struct unwind_regs *re
 	/* If all nodes were forgotten, this is no more than a bad guess. */
 	stack->nodes[last].guess = (uint16_t)m->last;
 	return m->last;
-}
-
-/* ---- memory ---- */
-
-static size_t rounded(size_t bytes)
-{
-	return (bytes + 63) & ~(size_t)63;
-}
-
-/* Frames of the longest walk: walker.steps holds them, or path_follow()'s node numbers. */
-static uint32_t walked_most(uint32_t capacity, uint32_t wanted)
-{
-	return wanted * WALK_FACTOR < capacity / 2 ? wanted * WALK_FACTOR : capacity / 2;
-}
-
-size_t unwind_stack_bytes(uint32_t capacity)
-{
-	return rounded(sizeof(struct unwind_memory)) + rounded(HINTS * sizeof(uint16_t)) +
-	       rounded(capacity * sizeof(struct unwind_node)) + rounded(capacity * sizeof(struct place)) +
-	       rounded(LINKS_PER_NODE * capacity * sizeof(struct link)) +
-	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
-	       rounded(UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(struct unwind_context)) +
-	       rounded(2 * UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(uint32_t)) +
-	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity / 2 * sizeof(struct step)) +
-	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
-	       rounded(SCRIPT_LINES * sizeof(struct script_line));
-}
-
-struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t wanted)
-{
-	struct unwind_memory *m = memory;
-	unsigned char *at = (unsigned char *)m + rounded(sizeof(*m));
-	const uint32_t n_nodes = m->stack.n_nodes, n_contexts = m->stack.n_contexts;
-
-	RECORDER_ASSERT(capacity && capacity <= UNWIND_CAPACITY_MAX && (capacity & (capacity - 1)) == 0);
-	RECORDER_ASSERT(wanted > 0 && wanted <= capacity / 4);
-	memset(m, 0, sizeof(*m));
-	m->stack.n_nodes = n_nodes;
-	m->stack.n_contexts = n_contexts;
-	m->stack.memory = m;
-	m->stack.counts = &m->counts;
-	m->capacity = capacity;
-	m->wanted = wanted;
-	m->walked_most = walked_most(capacity, wanted);
-	m->hints = (uint16_t *)at;
-	at += rounded(HINTS * sizeof(uint16_t));
-	m->stack.nodes = (struct unwind_node *)at;
-	at += rounded(capacity * sizeof(struct unwind_node));
-	m->path = (struct place *)at;
-	at += rounded(capacity * sizeof(struct place));
-	m->links = (struct link *)at;
-	at += rounded(LINKS_PER_NODE * capacity * sizeof(struct link));
-	m->reads = (struct link *)at;
-	at += rounded(READS_PER_NODE * capacity * sizeof(struct link));
-	m->index = (uint16_t *)at;
-	set_index_size(m, INDEX_FIRST < 2 * capacity ? INDEX_FIRST : 2 * capacity);
-	at += rounded(2 * capacity * sizeof(uint16_t));
-	m->contexts_most = UNWIND_CONTEXTS_PER_NODE * capacity;
-	m->context_mask = CONTEXT_INDEX_FIRST - 1;
-	m->stack.contexts = (struct unwind_context *)at;
-	at += rounded(m->contexts_most * sizeof(struct unwind_context));
-	m->context_index = (uint32_t *)at;
-	at += rounded(2 * m->contexts_most * sizeof(uint32_t));
-	m->walker.steps = (struct step *)at;
-	at += rounded(capacity / 2 * sizeof(struct step));
-	m->walker.reads = (struct link *)at;
-	at += rounded(READS_PER_NODE * capacity * sizeof(struct link));
-	m->walker.lines = (struct script_line *)at;
-	m->walker.reads_most = READS_PER_NODE * capacity / 2;
-	memset(&m->stack.nodes[UNWIND_ROOT], 0, sizeof(*m->stack.nodes));
-	forget_all(m);
-	return &m->stack;
 }
 
 bool unwind_interrupted(const struct unwind_stack *stack, uint32_t node)
