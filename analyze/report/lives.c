@@ -56,6 +56,7 @@ struct subject {
 	uint8_t width; /* of the size, in bits */
 	bool moves;    /* a realloc that gave another address */
 	bool left_out; /* a call whose block isn't in the trace */
+	bool unknown;  /* an allocation of unknown kind: its block has an index and no life */
 };
 
 /*
@@ -447,10 +448,12 @@ static bool find_subjects(struct lives *l, const struct mst_reader *reader, cons
 		const struct mst_token *token = &chunk->tokens[i];
 		const struct mst_kind *kind = &kinds[token->kind];
 		struct subject *s = &l->subjects[i];
+		const bool unknown = kind->op == MST_OP_UNKNOWN && token->role == MST_ALLOC;
 		*s = (struct subject){
 			.size = kind->size,
 			.life = NO_LIFE,
-			.role = (uint8_t)token->role,
+			.role = unknown ? MST_CALL : (uint8_t)token->role,
+			.unknown = unknown,
 			.width = (uint8_t)width(kind->size),
 			.moves = kind->op != MST_OP_REALLOC_IN_PLACE && kind->op != MST_OP_RESIZEINPLACE,
 			.left_out = kind->op == LEFT_OUT_OP && token->role == MST_CALL,
@@ -477,6 +480,12 @@ static void arrive(struct place *at)
 		at->next = c->stamps[at->stamp].record;
 }
 
+static void pass_block(struct lives *l)
+{
+	assert(l->n_recent < l->room_recent);
+	l->recent[l->n_recent++].life = NO_LIFE;
+}
+
 /* Accounts for the call that begins with the record. */
 static bool see_call(struct lives *l, struct place *at)
 {
@@ -484,7 +493,7 @@ static bool see_call(struct lives *l, struct place *at)
 	const struct subject *s = &l->subjects[c->records[at->record]];
 	switch ((enum mst_role)s->role) {
 	case MST_ALLOC:
-		assert(s->life != NO_LIFE); /* the reader refuses one of unknown kind */
+		assert(s->life != NO_LIFE);
 		allocate(l, at, s);
 		break;
 	case MST_FREE:
@@ -492,8 +501,9 @@ static bool see_call(struct lives *l, struct place *at)
 	case MST_OUT: {
 		assert(at->record + 1 < c->n_records);
 		const struct subject *next = &l->subjects[c->records[++at->record]];
-		return next->role == MST_ALLOC && next->life != NO_LIFE ? resize_block(l, at, s, next)
-									: free_block(l, at, s);
+		if (next->unknown)
+			pass_block(l);
+		return next->role == MST_ALLOC ? resize_block(l, at, s, next) : free_block(l, at, s);
 	}
 	case MST_KEEP:
 		at->freed++;
@@ -501,6 +511,8 @@ static bool see_call(struct lives *l, struct place *at)
 	case MST_CALL:
 		if (s->left_out)
 			leave_out(l, at, s);
+		else if (s->unknown)
+			pass_block(l);
 		break;
 	}
 	return true;

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import pty
 import re
 import shutil
@@ -42,6 +43,9 @@ def strict(schema):
     if isinstance(schema.get("properties"), dict):
         schema["unevaluatedProperties"] = False
     return schema
+
+SECTIONS = ("overview peak leaks growth steps churn savings sizes spans threads libraries functions lines types errors "
+            "rss brief").split()
 
 
 class Tests:
@@ -107,6 +111,16 @@ class Tests:
                 assert not errors, (trace, words, errors[:5])
                 for form in "text", "markdown", "csv":
                     self.ask("--format=" + form, *SECTIONS, *words, trace, status=status)
+
+    def test_made_traces(self):
+        """All sections of the traces that fuzzing has left, some of them damaged, come to an end of their own."""
+        recipes = sorted(pathlib.Path(self.source, "tests/fuzz/corpus/reader").iterdir())
+        assert len(recipes) > 10, recipes
+        for recipe in recipes:
+            trace = os.path.join(self.folder, "made.zst")
+            subprocess.run([self.build.file("tests/fuzz/cook"), recipe, trace], check=True)
+            done = subprocess.run([self.msreport, *SECTIONS, trace], capture_output=True)
+            assert done.returncode >= 0 and b"Sanitizer" not in done.stderr, (recipe, done)
 
     def test_pages_alone(self):
         """Sections of blocks say that there are none; with one block they don't."""
