@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each request, call, thread or part of the run allocates and leaves, with msreport --span: the spread of all of them,
-// what becomes of their blocks, and the largest ones.
+// What each request, call, thread or part of the run allocates and leaves, with msreport --span: the spread of all of
+// them, what becomes of their blocks, and the largest ones.
 import { answerView } from "./answers.js";
 import { figure, shareBar } from "./cells.js";
 import { h } from "./dom.js";
@@ -88,7 +88,8 @@ function sumText(section) {
 		section.outside_calls > 0
 			? ` Outside of them: ${counted(section.outside_calls, "call")}, ${bytes(section.outside_bytes)}.`
 			: "";
-	return `Spans: ${shown(section.what)}. ${counted(spans, "span")} with ${counted(calls, "call")}, ${bytes(size)}.${outside}`;
+	const all = `${counted(spans, "span")} with ${counted(calls, "call")}, ${bytes(size)}`;
+	return `Spans: ${shown(section.what)}. ${all}.${outside}`;
 }
 
 // What is said of all spans, above the table of the largest.
