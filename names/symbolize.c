@@ -149,7 +149,8 @@ static const char *linker_name(struct symbolizer *n, uint32_t frame)
 
 enum symbol_role symbolize_role(struct symbolizer *n, uint32_t frame)
 {
-	return symbol_role_of(linker_name(n, frame));
+	/* A script's main() is a function like others. */
+	return mst_frame_is_script(frame_at(n, frame)) ? SYMBOL_OTHER : symbol_role_of(linker_name(n, frame));
 }
 
 static const struct symbol_chain *cut_chain(struct symbolizer *n, uint32_t frames)

@@ -354,6 +354,17 @@ def site(bench):
     return None
 
 
+def below_main(bench):
+    """What calls a script's main() is shown, as what calls others."""
+    script = bench.script(KEEPER.replace("work(", "main("))
+    finish(start(bench, bench.build.msrec, "-q", "-f", "-o", "t.main", bench.python, script, "300"))
+    folded = bench.run(bench.build.file("analyze/msconvert"), "-q", "--to=folded", "-o", "-", "t.main").stdout
+    stacks = [line for line in folded.splitlines() if ";keep;" in line]
+    wrong = [line for line in stacks if ";<module>;main;keep;" not in line]
+    if wrong or not stacks:
+        raise Problem(f"{len(wrong)} of {len(stacks)} stacks: {wrong[:2]}")
+
+
 def check_sites(page):
     """The interpreter is hidden inside of functions of Python alone. Nodes of the script's line that allocates."""
     nodes = [node for node in range(page.n) if page.ids[node] and "keep" in page.paths[node]]
@@ -386,7 +397,7 @@ def refused(bench):
 
 
 CASES = [("exact", exact), ("nested", nested), ("off", off), ("rotated", rotated), ("attached", attached),
-         ("left", left), ("site", site), ("refused", refused)]
+         ("left", left), ("site", site), ("below_main", below_main), ("refused", refused)]
 
 
 def main():
