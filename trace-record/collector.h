@@ -52,7 +52,8 @@ void collector_cancel_pushes(struct collector *collector);
 /* In a signal handler: ends all recordings, and the attachment. */
 void collector_detach(struct collector *collector);
 
-/* In a signal handler: sends the signal on to all recorded processes that live. If none does, pushes end by it. */
+/* In a signal handler: sends the signal on to all recorded processes that live. If none does, SIGTERM and
+ * SIGHUP cancel pushes. */
 void collector_pass_on(struct collector *collector, int signal_number);
 
 /* In a signal handler: ends the loop's present sleep. */
