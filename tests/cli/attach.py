@@ -3,7 +3,7 @@
 """msrec --pid: attaches to programs that run, and leaves them. What the traces say is compared with the account that
 the programs keep themselves; the programs look at their own memory, and must answer right to the end.
 
-  attach.py --build DIR [--only WORD] [--long [--cycles N]]
+  attach.py --build DIR [--only WORD] [--long [--cycles N]] [--instants N]
 """
 
 import csv
@@ -91,7 +91,7 @@ class Tests:
 
     def __init__(self, options, folder):
         self.build, self.folder, self.long = options.build, folder, options.long
-        self.cycles = options.cycles
+        self.cycles, self.instants = options.cycles, options.instants
         self.program = options.build.file("tests/cli/attach_program")
         self.plugin = options.build.file("tests/cli/plugin_one.so")
 
@@ -378,6 +378,39 @@ int main(void)
             self.leave(msrec)
             self.check_counts(account[:6])
             program.end()
+
+    def killed_at(self, stop, pid):
+        """Attaches and leaves, killed where it begins or ends its STOP-th system call. Returns how many there were, and
+        whether it was killed."""
+        command = [self.build.msrec, "-v", "-f", "-o", self.path("k.zst"), f"--pid={pid}"]
+        process = subprocess.Popen([self.build.file("tests/tools/kill_at"), str(stop), *command], text=True,
+                                   start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=plain_environment())
+        said = ""
+        for line in process.stderr:
+            said += line
+            if "attached to" in line:
+                os.killpg(process.pid, signal.SIGINT)
+        count, how, *status = process.stdout.read().split()
+        process.stdout.close()
+        process.stderr.close()
+        assert process.wait(TIMEOUT) == 0, process.returncode
+        assert how == "killed" or status == ["0"] or "; try again" in said, (how, status, said)
+        return int(count), how == "killed"
+
+    def test_msrec_killed_at_each_instant(self):
+        """Wherever it is with attaching and leaving, the program lives on, and can be attached to again."""
+        with Program(self.program, "4", self.plugin) as program:
+            program.do("free 1000")
+            counts = [self.killed_at(0, program.pid)[0] for _ in range(3)]
+            stops = range(1, max(counts) + 1)
+            stops = random.Random(2).sample(stops, min(self.instants or (2000 if self.long else 25), len(stops)))
+            kills = sum(self.killed_at(stop, program.pid)[1] for stop in stops)
+            self.attach_for(program.pid, 0.05)
+            program.do("halt")
+            program.end()
+            print(f"{kills} kills at {len(stops)} instants of {min(counts)} to {max(counts)}")
+            assert kills > len(stops) / 2
 
     def test_program_ends(self):
         """While it is recorded."""
@@ -734,4 +767,5 @@ int main(void)
 
 if __name__ == "__main__":
     sys.exit(run_methods(__doc__, Tests, "--long", ("--cycles", {
-        "type": int, "default": 0, "help": "of attaching, of test_cycles, with --long (1000)"})))
+        "type": int, "default": 0, "help": "of attaching, of test_cycles, with --long (1000)"}), ("--instants", {
+        "type": int, "default": 0, "help": "at which msrec is killed (25; with --long 2000)"})))
