@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: MIT
 """The worst shapes for recording: many stacks, compilers, and programs whose heap grows; paired runs.
 
-  shapes.py --build DIR [--old DIR] [--runs N] [--quick] [NAME...]
+  shapes.py --build DIR [--old DIR] [--runs N] [--quick] [--floor] [NAME...]
 
 Each round runs a shape natively, under the msrec of DIR, and under that of --old. Prints a Markdown table: multiples of
 native wall time and of native CPU time of all processes, nanoseconds of CPU a call more, and bytes a call; medians, CPU
 with its quartiles. A second table has msreplay's speed on the traces with --time-unit=B, the growing heaps' worst unit.
+With --floor a third one says what recording_floor.c takes for the traces: nanoseconds of CPU a call more in the program
+and beside it, medians, with the least of both together; and what 1.25 and 1.5 times native CPU time leave.
 """
 
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -153,9 +156,28 @@ def replay_row(builds, workload, trace, runs, calls):
     return f'| {workload.name} | ' + ' | '.join(cells) + ' |'
 
 
+def floor_ns(floor, part, trace):
+    done = subprocess.run([floor, part, trace], check=True, capture_output=True, text=True)
+    return float(re.search(r'ns=([0-9.]+)', done.stdout).group(1))
+
+
+def floor_row(build, workload, trace, rows, calls):
+    """What a recorder must do at least, of each run's native CPU time; as many runs as rows, in turns."""
+    floor = build.file('tests/bench/recording_floor')
+    parts = [[floor_ns(floor, part, trace) for part in ('native', 'program', 'whole')] for _ in rows]
+    native = statistics.median(row[0].cpu for row in rows) / calls * 1e9
+    cells = [statistics.median(program - none for none, program, _ in parts),
+             statistics.median(whole - program for _, program, whole in parts),
+             statistics.median(whole - none for none, _, whole in parts)]
+    least = min(whole - none for none, _, whole in parts)
+    return (f'| {workload.name} | ' + ' | '.join('%.0f' % cell for cell in cells) +
+            f' ({least:.0f}) | {native / 4:.0f} | {native / 2:.0f} |')
+
+
 def main():
     options = arguments(__doc__, ('--runs', {'default': 5}), ('--old', {'default': None, 'metavar': 'DIR'}),
                         ('--quick', {'action': 'store_true', 'default': False}),
+                        ('--floor', {'action': 'store_true', 'default': False}),
                         ('names', {'nargs': '*', 'metavar': 'NAME', 'help': 'only these shapes'}))
     os.environ['MSREC_CACHE'] = ''
     builds = ([Build(options.old)] if options.old else []) + [options.build]
@@ -165,7 +187,7 @@ def main():
         machine.touch_memory()
     columns = ''.join(f' {n}: wall | CPU | ns a call | bytes a call |' for n in names)
     print(f'| shape | calls | native, s |{columns}\n|---|--:|--:|' + '--:|' * (4 * len(names)))
-    replays = []
+    replays, floors = [], []
     with Scratch() as folder:
         for workload in make(folder, scale, options.names):
             rows = measure(builds, workload, runs, folder)
@@ -173,8 +195,13 @@ def main():
             calls = options.build.stat(trace)['events']
             print(recording_row(names, workload, rows, calls), flush=True)
             replays.append(replay_row(builds, workload, trace, runs, calls))
+            if options.floor:
+                floors.append(floor_row(options.build, workload, trace, rows, calls))
     print('\n| --time-unit=B, M calls a second of CPU time |' + ''.join(f' {n} |' for n in names) + '\n|---|' +
           '--:|' * len(names) + '\n' + '\n'.join(replays))
+    if floors:
+        print('\n| the floor, ns a call | program | msrec | together | 1.25 × native leaves | 1.5 × |\n|---|' +
+              '--:|' * 5 + '\n' + '\n'.join(floors))
 
 
 if __name__ == '__main__':
