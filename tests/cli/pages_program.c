@@ -479,11 +479,11 @@ static void tell_maps(void)
 static void map_far(void)
 {
 	char *const at = (char *)((uintptr_t)1 << 40);
-	const size_t size = (size_t)3 << 30, code = 16 * PAGE;
+	const size_t side = (size_t)3 << 30, size = 2 * side, code = 16 * PAGE;
 
 	must(mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == at,
 	     "mmap");
-	must(mmap(at + size - code, code, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+	must(mmap(at + side, code, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
 		  open("/proc/self/exe", O_RDONLY), 0) != MAP_FAILED,
 	     "mmap");
 }

@@ -71,7 +71,7 @@ static void displace(long (*function)(long, long), const uint8_t *end, struct en
 static void check(long (*function)(long, long), const uint8_t *end)
 {
 	static const long values[][2] = { { 0, 0 }, { 1, 2 }, { 17, 5 }, { 3, -1 }, { 100, 40 } };
-	const uintptr_t at = code_map_near((uintptr_t)function, 4096);
+	const uintptr_t at = code_map_near((uintptr_t)function, (uintptr_t)function, 4096);
 	uint8_t piece[ENTRY_PIECE], jump[ENTRY_JUMP_BYTES];
 	struct before state = { .real = at + ENTRY_REAL_AT };
 	long wanted[5];
@@ -121,6 +121,36 @@ TEST(calls_pointer)
 TEST(tiny)
 TEST(jumps_back)
 TEST(restarts)
+
+/* ---- room for pieces ---- */
+
+extern const char __executable_start[];
+
+/* Takes `taken` bytes below the program. Returns where there is room then. */
+static uintptr_t room_beside(uint64_t taken)
+{
+	const uintptr_t start = (uintptr_t)__executable_start;
+	void *const wanted = (void *)(start - taken);
+	uintptr_t at;
+
+	assert_ptr_equal(mmap(wanted, taken, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0),
+			 wanted);
+	at = code_map_near(start, (uintptr_t)plain_end, 4096);
+	munmap(wanted, taken);
+	munmap((void *)at, 4096);
+	return at;
+}
+
+static void test_room(void **state)
+{
+	const uintptr_t start = (uintptr_t)__executable_start, end = (uintptr_t)plain_end;
+	const uint64_t gib = UINT64_C(1) << 30;
+
+	(void)state;
+	assert_in_range(room_beside(gib), end - 2 * gib, start - gib);
+	assert_in_range(room_beside(2 * gib), end, start + 2 * gib);
+}
 
 /* ---- refusals ---- */
 
@@ -197,8 +227,8 @@ int main(void)
 		cmocka_unit_test(test_calls),         cmocka_unit_test(test_calls_at_once),
 		cmocka_unit_test(test_calls_pointer), cmocka_unit_test(test_tiny),
 		cmocka_unit_test(test_jumps_back),    cmocka_unit_test(test_restarts),
-		cmocka_unit_test(test_refused),       cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_room),          cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_damaged),       cmocka_unit_test(test_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,8 +49,8 @@ static bool reserve(const struct attach_request *request)
 
 		if (pieces->end - pieces->start == bytes && pieces->near == o->start)
 			continue;
-		*pieces =
-			(struct attached_pieces){ .start = code_map_near(o->start, bytes), .near = o->start };
+		*pieces = (struct attached_pieces){ .start = code_map_near(o->start, o->end, bytes),
+						    .near = o->start };
 		if (!pieces->start)
 			return false;
 		pieces->end = pieces->start + bytes;

@@ -107,7 +107,7 @@ static bool put_pieces(const struct entry_plan *plan, uint32_t first, uint32_t n
 static bool patch_all(const struct entry_plan *plan, const struct entry_object *object)
 {
 	const uint64_t bytes = (plan->n * ENTRY_PIECE + PAGE - 1) / PAGE * PAGE;
-	const uintptr_t pieces = code_map_near(object->start, bytes);
+	const uintptr_t pieces = code_map_near(object->start, object->end, bytes);
 
 	if (!pieces)
 		return false;

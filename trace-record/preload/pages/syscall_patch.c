@@ -68,7 +68,7 @@ static struct region *region_for(uintptr_t site)
 		if (patch_in_reach(r->start, site) && r->used + PATCH_PIECE <= r->size)
 			return r;
 	}
-	start = n_regions < REGIONS ? code_map_near(site, PAGE) : 0;
+	start = n_regions < REGIONS ? code_map_near(site, site, PAGE) : 0;
 	if (start)
 		note_own(start, PAGE);
 	return add_region(start, PAGE);
