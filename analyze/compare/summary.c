@@ -9,6 +9,7 @@
 #include "group_lives.h"
 #include "hash_index.h"
 #include "hex.h"
+#include "thread_count.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -416,7 +417,7 @@ static void add_totals(struct summary *s, const struct report *r)
 	s->lost = end ? end->lost : 0;
 	s->stopped = end && end->reason == MST_END_DETACHED;
 	s->part = r->begin_ns > 0;
-	mst_reader_threads(r->reader, &s->threads);
+	s->threads = thread_count(r->reader);
 	add_mistakes(s, r);
 }
 

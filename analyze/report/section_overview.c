@@ -13,6 +13,7 @@
 #include "short_name.h"
 #include "steps.h"
 #include "thousands.h"
+#include "thread_count.h"
 #include "trends.h"
 
 enum { ROWS = 3, WIDTH = 80, LINES = 23 }; /* a screen, but for the next prompt */
@@ -69,9 +70,7 @@ static void write_command(struct report *r)
 	char end[64], run[160], text[FIGURE_SIZE], date[32] = "";
 	const time_t started = (time_t)(info->start_ns / 1000000000);
 	struct tm tm;
-	uint32_t threads;
-	mst_reader_threads(r->reader, &threads);
-	threads = r->n_threads ? r->n_threads : threads;
+	const uint32_t threads = r->n_threads ? r->n_threads : thread_count(r->reader);
 	if (info->start_ns && localtime_r(&started, &tm))
 		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M", &tm);
 	snprintf(run, sizeof(run), "%s, %s, %" PRIu32 " thread%s", figure_time(text, duration),

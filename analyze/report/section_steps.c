@@ -8,6 +8,7 @@
 #include "array.h"
 #include "report.h"
 #include "steps.h"
+#include "thread_count.h"
 #include "trends.h"
 
 static const struct answer_column columns[] = {
@@ -139,7 +140,7 @@ static void write_threads(struct report *r, const struct step *steps, uint32_t n
 {
 	uint32_t n_threads;
 	mst_reader_threads(r->reader, &n_threads);
-	if (n_threads < 2)
+	if (thread_count(r->reader) < 2)
 		return;
 	uint64_t *sums = calloc(n_threads, sizeof(*sums));
 	struct maker *makers = calloc(n_threads, sizeof(*makers));

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "report.h"
+#include "thread_count.h"
 
 static const struct answer_column thread_columns[] = {
 	{ "tid", "thread", ANSWER_TEXT, ANSWER_EVERYWHERE },
@@ -153,10 +154,8 @@ static void write_pairs(struct report *r)
 
 static void write_threads(struct report *r)
 {
-	uint32_t n;
-	lives_threads(r->lives, &n);
 	answer_section(r->answer, "threads", "Threads");
-	answer_fact(r->answer, "count", "threads", ANSWER_COUNT, n);
+	answer_fact(r->answer, "count", "threads", ANSWER_COUNT, thread_count(r->reader));
 	write_threads_table(r);
 	write_pairs(r);
 	report_note_lives(r);

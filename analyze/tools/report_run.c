@@ -16,6 +16,7 @@
 #include "report_print.h"
 #include "sample_weight.h"
 #include "second_pass.h"
+#include "thread_count.h"
 
 #define NS_PER_MS 1000000u
 
@@ -319,7 +320,7 @@ static int answer_filtered(const struct report_command *command, const struct to
 	}
 	r->growing = !end && tool_is_growing(whole);
 	r->partial = status == TOOL_PARTIAL;
-	mst_reader_threads(whole->reader, &r->n_threads);
+	r->n_threads = thread_count(whole->reader);
 	r->answer->filter = &filter;
 	const int answered = answer_all(command, &filtered.trace, extent, page, r);
 	tool_close(&filtered.trace);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "json.h"
+#include "thread_count.h"
 
 static const char *const state_names[] = {
 	[TOP_READING] = "being read", [TOP_RUNNING] = "running", [TOP_ENDED] = "ended", [TOP_CUT] = "cut",
@@ -74,8 +75,6 @@ static void write_head(struct out *out, const struct top_scene *scene)
 	const struct top_sample *s = scene->sample;
 	const struct mst_file_info *info = mst_reader_info(scene->reader);
 	char text[40];
-	uint32_t threads;
-	mst_reader_threads(scene->reader, &threads);
 	out_text(out, "{\"mstop\": 1");
 	write_text(out, "trace", scene->trace);
 	write_text(out, "command", scene->command);
@@ -84,7 +83,7 @@ static void write_head(struct out *out, const struct top_scene *scene)
 	write_text(out, "end", s->state == TOP_ENDED ? top_state_text(s, text) : NULL);
 	write_number(out, "duration_ns", s->now_ns - s->begin_ns);
 	write_number(out, "events", s->events);
-	write_number(out, "threads_total", threads);
+	write_number(out, "threads_total", thread_count(scene->reader));
 	write_number(out, "sample_bytes", info->sample_bytes);
 	write_live(out, &s->total, true);
 	write_number(out, "peak_bytes", s->peak.bytes);

@@ -9,6 +9,7 @@
 #include "array.h"
 #include "figures.h"
 #include "printable.h"
+#include "thread_count.h"
 
 enum {
 	TOP_LINES = 6,    /* before a table: four of figures, an empty one or the message, the header */
@@ -100,8 +101,7 @@ static void add_title(struct top_screen *s, const struct top_scene *scene)
 	const struct top_sample *sample = scene->sample;
 	char text[40], time[FIGURE_SIZE], run[160];
 	struct cells cells = new_cells(s);
-	uint32_t threads;
-	mst_reader_threads(scene->reader, &threads);
+	const uint32_t threads = thread_count(scene->reader);
 	snprintf(run, sizeof(run), "   pid %" PRIu32 ", %s, %s, %" PRIu32 " thread%s%s",
 		 mst_reader_info(scene->reader)->pid, figure_time(time, sample->now_ns - sample->begin_ns),
 		 top_state_text(sample, text), threads, plural(threads),
