@@ -432,6 +432,9 @@ int main(void)
                 self.attach_for(program.pid, 0.2)
                 assert self.build.stat(self.path("t.zst"))["malloc"] > 0
                 assert program.process.stdout.readline() == wanted
+            head = subprocess.run([self.build / "analyze/msreport", "-q", self.path("t.zst")], capture_output=True,
+                                  text=True, check=True, env=plain_environment()).stdout
+            assert ", 1 thread," in head, head[:200]
 
     def test_perl(self):
         if not have("perl"):
