@@ -477,6 +477,16 @@ class Tests:
         for row in self.ask(self.script("pages", "\n".join(lines) + "\nend 9\n"))["whatif"]["runs"]:
             assert row["error"] is None and row["failed_calls"] == 0 and row["calls"] == 400, row
 
+    def test_sizes_that_wrap(self):
+        """gperftools' pvalloc() rounds 2^64 - 1 bytes up to 0, and gives a block of which no byte may be used."""
+        lines = ["stack 1 0x10", "alloc 1 malloc 1 5000"]
+        names = ["malloc", "calloc", "memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc", "new",
+                 "new_array"]
+        for i, (name, less) in enumerate((name, less) for name in names for less in (1, 3000, 4097, 70000)):
+            lines.append(f"alloc {i + 2} {name} 1 {2 ** 64 - less}")
+        for row in self.ask(self.script("wrap", "\n".join(lines) + "\nend 9\n"))["whatif"]["runs"]:
+            assert row["error"] is None and row["failed_calls"] == 4 * len(names), row
+
     def test_custom_blocks(self):
         trace = self.script("custom", "stack 1 0x10\nalloc 1 malloc 1 100000\nalloc 2 malloclike 1 500\n"
                             "free 2\nalloc 3 malloclike 1 700\nfree 1\nend 9\n")

@@ -178,12 +178,12 @@ static void *aligned_block(size_t align, size_t size)
 	return posix_memalign(&block, align, size) == 0 ? block : NULL;
 }
 
-/* jemalloc 5.3 has no pvalloc(). */
+/* jemalloc 5.3 has no pvalloc(); that of gperftools 2.10 rounds sizes up to 0, and gives a block for 2^64 - 1 bytes. */
 static void *whole_pages(const struct player *p, size_t size)
 {
-	if (p->has_pvalloc)
-		return pvalloc(size);
-	return size > SIZE_MAX - PAGE ? NULL : aligned_block(PAGE, (size + PAGE - 1) & ~(size_t)(PAGE - 1));
+	if (size > SIZE_MAX - PAGE)
+		return NULL;
+	return p->has_pvalloc ? pvalloc(size) : aligned_block(PAGE, (size + PAGE - 1) & ~(size_t)(PAGE - 1));
 }
 
 /* Inlined, for a call more would be in the time that is measured. */
