@@ -67,6 +67,18 @@ static void note_unread(const struct whatif_job *job, const char *words)
 		tool_notice(job->tool, "--set=%s: no known allocator reads %s", words, name);
 }
 
+static uint64_t begin_ns(const struct whatif_job *job)
+{
+	return mst_reader_info(job->trace->reader)->begin_ns;
+}
+
+/* A cut trace, or a later part of a rotated one, begins long after its program. */
+static uint64_t recorded_ns(const struct whatif_job *job)
+{
+	const uint64_t end = job->outline.end_ns, begin = begin_ns(job);
+	return end > begin ? end - begin : 0;
+}
+
 /* False after a message. */
 static bool choose_setups(struct whatif_job *job)
 {
@@ -85,7 +97,7 @@ static bool choose_setups(struct whatif_job *job)
 	}
 	if ((c->sweep || (c->n_settings == 0 && c->n_allocators == 0)) &&
 	    !check_result(job,
-			  setups_add_usual(&job->setups, outline_threads(&job->outline), job->outline.end_ns,
+			  setups_add_usual(&job->setups, outline_threads(&job->outline), recorded_ns(job),
 					   c->sweep),
 			  "sweep", ""))
 		return false;
@@ -414,7 +426,7 @@ static int play_and_answer(struct whatif_job *job, int looked)
 		return TOOL_USAGE;
 	if (!find_names(job) || !make_plan(job) || !fill_pools(job))
 		return TOOL_NO_RESULT;
-	if (!runs_init(&job->runs, &job->setups)) {
+	if (!runs_init(&job->runs, &job->setups, begin_ns(job))) {
 		tool_error(job->tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
 	}

@@ -41,15 +41,19 @@ static void see(struct outline *o, const struct mst_kind *kinds, const struct ms
 		come(o, &kinds[e->kind]);
 }
 
-/* A thread whose id is the process's is the main one, else the first that makes a call. */
+/*
+ * The thread whose id is the process's is the main one; it may make no call in a later part of a rotated trace. Where the
+ * trace has no ids, it is the first that makes a call.
+ */
 static void note_thread(struct outline *o, const struct mst_reader *reader, uint32_t thread, uint64_t record)
 {
 	uint32_t n;
 	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+	const uint64_t pid = mst_reader_info(reader)->pid;
 	if (thread >= n)
 		return;
-	if (o->main == MST_NONE || threads[thread].tid == mst_reader_info(reader)->pid)
-		o->main = threads[thread].tid ? thread : o->main;
+	if (threads[thread].tid && (pid ? threads[thread].tid == pid : o->main == MST_NONE))
+		o->main = thread;
 	o->threads[thread] = (struct outline_thread){ .last = record, .called = true };
 }
 

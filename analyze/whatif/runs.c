@@ -11,9 +11,9 @@
 #define DEAREST 4                /* times the base's, or */
 #define LITTLE .1                /* of the run's time beyond the base's */
 
-bool runs_init(struct runs *runs, const struct setups *setups)
+bool runs_init(struct runs *runs, const struct setups *setups, uint64_t begin_ns)
 {
-	*runs = (struct runs){ .items = calloc(setups->n + 1, sizeof(*runs->items)) };
+	*runs = (struct runs){ .items = calloc(setups->n + 1, sizeof(*runs->items)), .begin_ns = begin_ns };
 	if (!runs->items)
 		return false;
 	runs->n = setups->n;
@@ -162,7 +162,8 @@ static bool is_easier(const struct run *base, const struct run *a, const struct 
 static bool is_dear(const struct runs *runs, const struct run *base, const struct run *run, double share)
 {
 	const double before = (double)base->call_ns, after = (double)run->call_ns;
-	const uint64_t ns = runs->n_moments ? runs->moments[runs->n_moments - 1].ns : 0;
+	const uint64_t end_ns = runs->n_moments ? runs->moments[runs->n_moments - 1].ns : 0;
+	const uint64_t ns = above(end_ns, runs->begin_ns);
 	if (after <= DEARER * before)
 		return false;
 	return share < MUCH || (after > DEAREST * before && after - before > LITTLE * (double)ns);

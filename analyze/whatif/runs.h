@@ -25,11 +25,12 @@ struct runs {
 	size_t n;
 	struct op_moment moments[OP_SAMPLES + 2]; /* of all runs */
 	uint32_t n_moments, peak;                 /* the moment when most is live */
+	uint64_t begin_ns;                        /* of the trace */
 	struct player_sample base;                /* what a player has without the allocator */
 };
 
 /* One run for each setup. False: no memory; zero-initialised runs may be finished. */
-bool runs_init(struct runs *runs, const struct setups *setups);
+bool runs_init(struct runs *runs, const struct setups *setups, uint64_t begin_ns);
 void runs_finish(struct runs *runs);
 
 /* Notes what a player measured, which has ended, and what the stream knows of the moments. */

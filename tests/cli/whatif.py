@@ -76,6 +76,11 @@ class Tests:
     def ask(self, trace, *words, **more):
         return json.loads(self.run("-q", "--format=json", "--top=1000", *words, trace, **more).stdout)["sections"]
 
+    def report(self, trace, section, *words):
+        done = subprocess.run([self.build.file("analyze/msreport"), section, "--format=json", *words, trace],
+                              capture_output=True, check=True)
+        return json.loads(done.stdout)["sections"][section]
+
     def script(self, name, text):
         path, trace = (os.path.join(self.folder, name + end) for end in (".txt", ".zst"))
         with open(path, "w", encoding="utf-8") as f:
@@ -95,6 +100,7 @@ class Tests:
         exit handlers; without what a player does for itself. Threads and blocks are numbers in the order in which they
         come."""
         own, gone, threads, blocks, calls = set(), set(), {}, {}, []
+        pid = str(self.report(trace, "overview")["pid"])
         if player:
             own = {row["stack"] for row in self.convert(trace, "csv-stacks")
                    if ";play_one" not in row["path"] or "threads_become" in row["path"]}
@@ -107,7 +113,10 @@ class Tests:
                 gone.add(row["block"])
             elif row["old_block"] not in gone:
                 operation = row["operation"].replace("_moved", "").replace("_in_place", "")
-                thread = threads.setdefault(row["tid"], len(threads))
+                if row["type"] == "live" and operation != row["operation"]:
+                    operation = "malloc"    # there is no block that it could be made of
+                main = row["type"] == "live" or row["tid"] == pid
+                thread = threads.setdefault("main" if main else row["tid"], len(threads))
                 block = blocks.setdefault(row["block"], len(blocks)) if row["block"] else None
                 calls.append((thread, operation, row["size"], block, blocks.get(row["old_block"])))
         return calls
@@ -239,9 +248,7 @@ class Tests:
         seen = set()
         for trace, at in (*((marked, f"mark:{name}") for name in ("build", "serve", "serve#2")),
                           *((timed, at) for at in ("0ms", "1ms", "2ms", "peak"))):
-            done = subprocess.run([self.build.file("analyze/msreport"), "peak", "--format=json", f"--at={at}", trace],
-                                  capture_output=True, check=True)
-            live = json.loads(done.stdout)["sections"]["peak"]["bytes"]
+            live = self.report(trace, "peak", f"--at={at}")["bytes"]
             blame = self.ask(trace, "--allocator=glibc", f"--at={at}")["blame"]
             assert blame["live_bytes"] == live, (at, blame["live_bytes"], live)
             seen.add(live)
@@ -427,6 +434,39 @@ class Tests:
         assert cut["allocations"] < whole["allocations"], (cut, whole)
         packed, full = (run["runs"][0]["end_resident_bytes"] for run in (cut, whole))
         assert cut["live_end_bytes"] < packed < 1.1 * full, (packed, full)
+
+    def test_rotated(self):
+        """Each file of a rotation plays by itself: first what was live when it began, then its calls."""
+        self.record("parts.zst", self.program, "turns", "8000", options=["--max-size=64k", "--rotate"])
+        parts = sorted(glob.glob(os.path.join(self.folder, "parts.zst*")),
+                       key=lambda name: int(name.rpartition("zst")[2].lstrip(".") or 1))
+        assert len(parts) > 2, parts
+        before = 0
+        for part in parts:
+            rows = list(self.convert(part, "csv"))
+            assert sum(int(row["size"]) for row in rows if row["type"] == "live") == before, part
+            whatif = self.ask(part, "--no-blame", "--allocator=glibc")["whatif"]
+            assert self.report(part, "peak")["bytes"] == whatif["live_peak_bytes"], part
+            before, run = whatif["live_end_bytes"], whatif["runs"][0]
+            assert run["error"] is None and run["failed_calls"] == 0 and run["end_resident_bytes"] > before, (part, run)
+            assert whatif["live_peak_bytes"] < run["peak_resident_bytes"] < 4 * whatif["live_peak_bytes"], whatif
+        for part in (parts[1], parts[-1]):
+            self.check_calls(part, 2000, {"malloc", "free"})
+        pieces = self.record("pieces.zst", self.program, "all", "600000",
+                             options=["--max-size=64k", "--rotate", "--sample=4k"])
+        assert os.path.exists(pieces + ".2")
+        for piece in glob.glob(pieces + "*"):
+            assert "the trace is a sample" in self.run(piece, status=64).stderr, piece
+
+    def test_cut_spans(self):
+        """malloc_trim() is tried some ten times a run, which begins where the trace does."""
+        lines = "".join(f"time {i * 1000000000}\nalloc {i + 1} malloc 1 5000\n" for i in range(101))
+        trace = self.script("spans", f"stack 1 0x10\n{lines}end 100000000000\n")
+        part = os.path.join(self.folder, "spans-cut.zst")
+        subprocess.run([self.msconvert, "-q", "--to=trace", "--from=96000", "-o", part, trace], check=True)
+        for name, wanted in ((trace, "malloc_trim=10s"), (part, "malloc_trim=500ms")):
+            settings = {row["settings"] for row in self.ask(name, "--no-blame")["whatif"]["runs"]}
+            assert wanted in settings, (name, settings)
 
     def test_refused(self):
         sample = self.record("sample.zst", self.program, "all", "3000", options=["--sample=4k"])
