@@ -18,19 +18,19 @@ static void come(struct outline *o, const struct mst_kind *kind)
 	o->allocations++;
 	o->end_bytes += kind->size;
 	o->end_blocks++;
+	live_sizes_come(&o->sizes, kind->size);
 }
 
 static void go(struct outline *o, const struct mst_kind *kind, uint64_t index)
 {
-	if (index == UINT64_MAX) {
-		o->unknown++;
+	if (index == UINT64_MAX)
 		return;
-	}
 	o->known -= o->known > 0;
 	if (mst_op_is_custom(kind->op))
 		return;
 	o->end_bytes -= kind->size;
 	o->end_blocks--;
+	live_sizes_go(&o->sizes, kind->size);
 }
 
 static void see(struct outline *o, const struct mst_kind *kinds, const struct mst_event *e)
@@ -88,6 +88,7 @@ static int outline_chunk(struct observer *observer, const struct mst_reader *rea
 		o->peak_blocks = o->end_blocks;
 		o->peak_record = chunk->first_record + cursor.record - 1;
 		o->peak_ns = e.time << shift;
+		live_sizes_mark(&o->sizes);
 	}
 	if (!o->ended) {
 		o->records = chunk->first_record + chunk->n_records;

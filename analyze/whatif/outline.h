@@ -3,6 +3,7 @@
 #ifndef ANALYZE_OUTLINE_H
 #define ANALYZE_OUTLINE_H
 
+#include "live_sizes.h"
 #include "observer.h"
 
 /* The last call that a thread made. */
@@ -20,10 +21,10 @@ struct outline {
 	uint64_t peak_bytes, peak_blocks, peak_ns;
 	uint64_t end_bytes, end_blocks, end_ns; /* at the end */
 	uint64_t allocations;
-	uint64_t custom;       /* blocks that the program's own allocator gave out */
-	uint64_t unknown;      /* frees of blocks that the trace doesn't know */
-	uint32_t slots, known; /* the most blocks that live at one time; those that do now */
-	uint32_t main;         /* number of the main thread; MST_NONE: there is none */
+	uint64_t custom;         /* blocks that the program's own allocator gave out */
+	struct live_sizes sizes; /* marked at the peak */
+	uint32_t slots, known;   /* the most blocks that live at one time; those that do now */
+	uint32_t main;           /* number of the main thread; MST_NONE: there is none */
 	struct outline_thread *threads;
 	uint32_t n_threads, room_threads; /* with calls or without */
 	bool ends_recorded;               /* the trace says when threads ended */

@@ -287,18 +287,32 @@ static void note_failures(struct whatif *w)
 			    "Some threads could not be made; the main thread made their calls.");
 }
 
+/* " Try --touch=64k.", by which players take what the program had; "" if there is no such size. */
+static void describe_touch(const struct whatif *w, uint64_t resident, char text[32])
+{
+	static const char units[] = "kmg";
+	uint64_t bytes = live_sizes_used(&w->outline->sizes, resident) >> 10;
+	unsigned unit = 0;
+	for (; bytes >= 1024 && unit < 2; unit++)
+		bytes >>= 10;
+	*text = '\0';
+	if (bytes)
+		snprintf(text, 32, " Try --touch=%" PRIu64 "%c.", bytes, units[unit]);
+}
+
 /* A program that doesn't use all of its blocks has less in memory than they are large. */
 static void note_untouched(struct whatif *w)
 {
-	char recorded[FIGURE_SIZE], live[FIGURE_SIZE];
+	char recorded[FIGURE_SIZE], live[FIGURE_SIZE], touch[32];
 	const uint64_t resident = mst_reader_peak_resident(w->report->reader);
 	const bool si = w->report->query->si;
+	describe_touch(w, resident, touch);
 	if (w->touches_all && resident && resident < w->outline->peak_bytes)
 		answer_note(w->report->answer,
 			    "The recorded program had at most %s resident, and %s live: it does not use all "
-			    "of its blocks, as players do. Try --touch=1m.",
+			    "of its blocks, as players do.%s",
 			    figure_bytes(recorded, resident, si),
-			    figure_bytes(live, w->outline->peak_bytes, si));
+			    figure_bytes(live, w->outline->peak_bytes, si), touch);
 }
 
 static void write_notes(struct whatif *w)

@@ -107,7 +107,7 @@ class Tests:
         for row in self.convert(trace, "csv"):
             if not player and row["operation"] == "exit":
                 break
-            if row["type"] not in ("alloc", "free", "resize"):
+            if row["type"] not in ("live", "alloc", "free", "resize"):
                 continue
             if row["type"] == "alloc" and row["stack"] in own:
                 gone.add(row["block"])
@@ -320,9 +320,22 @@ class Tests:
         assert whole["whatif"]["runs"][0]["peak_resident_bytes"] > 100 << 20
         assert 1 << 20 < part["whatif"]["runs"][0]["peak_resident_bytes"] < 1200 << 10, part["whatif"]["runs"]
         assert part["blame"]["resident_bytes"] < 1200 << 10, part["blame"]
-        said = [any("Try --touch=1m" in note for note in each["whatif"]["notes"]) for each in (whole, part)]
+        said = [any("does not use all" in note for note in each["whatif"]["notes"]) for each in (whole, part)]
         assert said == [True, False], (whole["whatif"]["notes"], part["whatif"]["notes"])
         self.run("--touch=0", trace, status=64)
+
+    def test_touch_that_fits(self):
+        """The notice names the highest power of two by which the blocks of the peak take what was resident."""
+        for sizes, resident, wanted in (([100 << 20, 5000], 9000000, "8m"), ([1000000] * 10 + [3], 700000, "64k"),
+                                        ([5 << 30], 3 << 30, "2g"), ([300000] * 10, 41000, "4k"),
+                                        ([300000] * 10, 40000, None), ([1000000, 8192] * 5, 5 * 532480, "512k")):
+            lines = ["stack 1 0x10"] + [f"alloc {i} malloc 1 {size}" for i, size in enumerate(sizes)]
+            lines += [f"free {i}" for i in range(len(sizes))] + ["alloc 1 malloc 1 70"]
+            trace = self.script("fits", "\n".join([*lines, f"peak_resident {resident}", "end 9"]) + "\n")
+            notes = self.ask(trace, "--no-blame", "--allocator=glibc", "--limit=50m")["whatif"]["notes"]
+            [note] = [note for note in notes if "does not use all" in note]
+            found = re.findall(r"Try --touch=(\w+)\.", note)
+            assert found == ([wanted] if wanted else []), (sizes, resident, note)
 
     # ---- Answers ----
 
