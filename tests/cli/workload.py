@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads a workload of trace_run, and runs its threads as trace_run does."""
+"""Reads a workload of trace_run by the table in docs/internals/whatif.md, and runs its threads as trace_run does."""
 
 DONE, MALLOC, CALLOC, REALLOC, FREE, SET, WAIT, POINTERS, SYNCS, THREADS, START, MEMALIGN = range(1, 13)
 NUMBERS = {DONE: 0, MALLOC: 2, CALLOC: 2, REALLOC: 3, FREE: 1, SET: 1, WAIT: 1, POINTERS: 1, SYNCS: 1, THREADS: 1,
