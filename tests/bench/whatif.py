@@ -3,20 +3,29 @@
 """mswhatif beside real programs: the memory of players next to that of programs that really run with each allocator,
 what a call costs in a player, and a trace of a hundred million calls.
 
-  whatif.py --build DIR [--events N] [--scale N] [--output FILE] [--run NAME=COMMAND]... [PROGRAM...]
+  whatif.py --build DIR [--events N] [--scale N] [--rounds N] [--set VARIABLE=VALUE]... [--output FILE]
+            [--more] [--run NAME=COMMAND]... [PROGRAM...]
 
-The heap of a real program is its private memory without a file and without stacks, as /proc/PID/smaps has it: what a
-preloaded library sees when exit handlers run; and the most, by the kernel's mark (VmHWM) less what isn't heap then, or
-in polls of a millisecond. Its players' figures are those of mswhatif. A ratio is that of the player to the program.
+The heap of a real program is its private memory without a file and without stacks, as /proc/PID/smaps has it, less what
+the program maps by itself (real_heap.c): when exit handlers run; and the most, by the kernel's mark (VmHWM), or in
+polls of a millisecond. Its players' figures are those of mswhatif. A ratio is that of the player to the program; a
+second one counts pages of the program's large blocks that it never touched, too, since players touch all. What the
+trace says was resident (msrec --rss) is more than the player's: by code, data, stacks and the recorder. This rest is
+the same when most was resident and in the last sample if the curves are. With several rounds figures are medians.
 Prints Markdown.
 """
 
 import argparse
+import array
+import csv
 import datetime
 import json
+import mmap
 import os
 import platform
 import shlex
+import signal
+import struct
 import subprocess
 import sys
 import time
@@ -26,33 +35,21 @@ sys.path.insert(0, os.path.join(HERE, "../tools"))
 import machine                                                          # noqa: E402
 import workloads                                                        # noqa: E402
 from days import MILLION, MODEL, Run, generate, record                  # noqa: E402
-from harness import Build, Scratch, compiler, plain_environment         # noqa: E402
+from harness import Build, Scratch, compiler, have, plain_environment        # noqa: E402
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
               "mimalloc": "libmimalloc.so.2"}
-AT_EXIT = r"""
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-static char text[1 << 16], name[256];
-__attribute__((constructor)) static void note_name(void)
-{
-	const char *given = getenv("AT_EXIT"); /* programs that set their title overwrite it */
-	strncpy(name, given ? given : "", sizeof(name) - 1);
-}
-__attribute__((destructor)) static void write_maps(void)
-{
-	const int from[] = { open("/proc/self/status", O_RDONLY), open("/proc/self/smaps", O_RDONLY) };
-	const int to = *name ? open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-	for (int i = 0; i < 2 && to >= 0; i++)
-		for (ssize_t n; from[i] >= 0 && (n = read(from[i], text, sizeof(text))) > 0;)
-			if (write(to, text, (size_t)n) != n)
-				return;
-}
-"""
+# struct notes of real_heap.c: eight numbers, ranges of mappings, ranges of blocks, text.
+HEAD, MAPS, BLOCKS, TEXT = 48 + 8, 8192, (1 << 14) * 8, 1 << 20
+NOTES = HEAD + 16 * (MAPS + BLOCKS) + TEXT
+PAGE = 4096
+GROWN = 1.02        # pages are counted again when there is so much more of the heap
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
 
 
 def heap_of(smaps):
@@ -73,22 +70,131 @@ def workload_of(name, words):
     return workloads.Workload(name, words[n:], env=dict(word.split("=", 1) for word in words[:n]))
 
 
+def more_programs(build, folder):
+    """Programs of kinds that the usual ones are not; their inputs are made in `folder`."""
+    def file(name, text):
+        return workloads.write(os.path.join(folder, name), text)
+    lines = "".join(f"line {i * 7919 % 100003} of many, {i}\n" for i in range(320000))
+    text, short = file("lines", lines), file("short", lines[:2500000])
+    line = file("line", "some words and more of them " * 90000 + "\n")
+    page = file("page.ps", "/Helvetica findfont 12 scalefont setfont\n" + "".join(
+        "".join(f"72 {700 - 14 * i} moveto (line {i} of page {n}) show\n" for i in range(40)) + "showpage\n"
+        for n in range(20)))
+    pdf = os.path.join(folder, "page.pdf")
+    subprocess.run(["gs", "-q", "-o", pdf, "-sDEVICE=pdfwrite", page], check=True)
+    targets = file("many.mk", "all: " + " ".join(f"t{i}" for i in range(8000)) + "\n" +
+                   "".join(f"t{i}: t{i // 2}.c\n\techo $@\n" for i in range(8000)) +
+                   "".join(f"t{i}.c:\n" for i in range(4000)))
+    tcl = file("array.tcl", "for {set i 0} {$i < 120000} {incr i} { set a(k$i) [list $i value] }\n")
+    man = file("text.tr", "".join(f".br\nParagraph {i} with some words that fill a line or two, and a bit more.\n"
+                                  for i in range(12000)))
+    sums = file("sums.bc", "for (i = 1; i < 3000; i++) { a[i] = 2 ^ i; s += a[i] % 1009 }\ns\nquit\n")
+    words = {
+        "mawk": ["mawk", "BEGIN { for (i = 0; i < 300000; i++) a[i] = i }"],
+        "gawk": ["gawk", 'BEGIN { for (i = 0; i < 100000; i++) a["k" i] = "value " i }'],
+        "lua": ["lua", "-e", "t = {} for i = 1, 200000 do t['k' .. i] = {i} end"],
+        "tclsh": ["tclsh", tcl],
+        "make": ["make", "-n", "-f", targets],
+        "troff": ["troff", man],
+        "pdftotext": ["pdftotext", pdf, "/dev/null"],
+        "bc": ["bc", sums],
+        "R": ["R_HOME=/usr/lib/R", "/usr/lib/R/bin/exec/R", "--vanilla", "--no-echo", "-e",
+              "d <- data.frame(g = 1:200000 %% 97, x = sqrt(1:200000)); m <- aggregate(x ~ g, d, mean); lm(x ~ g, d)"],
+        "php": ["USE_ZEND_ALLOC=0", "php", "-n", "-r",
+                "$a = []; for ($i = 0; $i < 100000; $i++) $a['k' . $i] = [$i, 'v' . $i];"],
+        "gs": ["gs", "-q", "-dNOPAUSE", "-dBATCH", "-sDEVICE=ppmraw", "-o", "/dev/null", page],
+        "xz": ["xz", "-1", "-T2", "-c", short],
+        "zstd": ["zstd", "-T2", "-c", short],
+        "sed": ["sed", "s/more/less/g", line],
+        "sort": ["sort", text],
+        "ruby": ["ruby", "-e", 'h = {}; 150000.times { |i| h["k#{i}"] = i.to_s }'],
+        "gdb": ["gdb", "-batch", "-ex", "info functions ^report", build.file("analyze/msreport")],
+        "node": ["node", "-e", 'const m = new Map(); for (let i = 0; i < 300000; i++) m.set("k" + i, {i})'],
+    }
+    return [workload_of(name, command) for name, command in words.items()
+            if have(next(word for word in command if "=" not in word))]
+
+
 def most_of(status, end):
     """Of a heap that has `end` bytes now, by the kernel's marks; what else is resident counts as it is now."""
     marks = {line.split(":")[0]: int(line.split()[1]) << 10 for line in status.splitlines() if line.endswith(" kB")}
     return marks["VmHWM"] - marks["RssFile"] - marks["RssShmem"] - (marks["RssAnon"] - end)
 
 
+class Heap:
+    """What a real process has, in bytes: all of its heap, what of it it has mapped by itself, and what of its large
+    blocks it hasn't touched."""
+
+    def __init__(self, whole=0, own=0, unused=0):
+        self.whole, self.own, self.unused = whole, own, unused
+
+    @property
+    def allocators(self):
+        return max(self.whole - self.own, 0)
+
+
+class Notes:
+    """The file that a real program shares with this script; see real_heap.c."""
+
+    def __init__(self, path):
+        with open(path, "w+b") as f:
+            f.truncate(NOTES)
+            self.memory = mmap.mmap(f.fileno(), NOTES)
+
+    def ranges(self, at, n):
+        numbers = array.array("Q", self.memory[at:at + 16 * n])
+        return [(begin, end) for begin, end in zip(numbers[::2], numbers[1::2]) if begin]
+
+    @staticmethod
+    def pages(pagemap, ranges, wanted):
+        n = 0
+        for begin, end in ranges:
+            if end > begin:
+                entries = array.array("Q", os.pread(pagemap, 8 * (end - begin), 8 * begin))
+                n += sum((entry >> 62 != 0 and not entry >> 61 & 1) if wanted else entry >> 62 == 0
+                         for entry in entries)
+        return n * PAGE
+
+    def count(self, pid):
+        """The Heap of a process that runs; it stands still meanwhile."""
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            while read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] not in "TZX":
+                time.sleep(0.0001)
+            return self.count_now(pid)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def count_now(self, pid):
+        whole = heap_of(read(f"/proc/{pid}/smaps"))
+        n_maps = struct.unpack_from("Q", self.memory, 8)[0]
+        maps = [(begin // PAGE, end // PAGE) for begin, end in self.ranges(HEAD, n_maps)]
+        blocks = [(-(-begin // PAGE), end // PAGE) for begin, end in self.ranges(HEAD + 16 * MAPS, BLOCKS)]
+        pagemap = os.open(f"/proc/{pid}/pagemap", os.O_RDONLY)
+        try:
+            return Heap(whole, self.pages(pagemap, maps, True), self.pages(pagemap, blocks, False))
+        finally:
+            os.close(pagemap)
+
+    def at_exit(self):
+        """(what the kernel says of the process at its exit, its Heap then)"""
+        _, _, lost_maps, lost_blocks, own, unused = struct.unpack_from("6Q", self.memory)
+        if lost_maps or lost_blocks:
+            print(f"lost: {lost_maps} mappings, {lost_blocks} blocks", file=sys.stderr)
+        begin = HEAD + 16 * (MAPS + BLOCKS)
+        text = self.memory[begin:begin + struct.unpack_from("I", self.memory, 52)[0]].decode(errors="replace")
+        return text, Heap(heap_of(text), own, unused)
+
+
 class Bench:
     def __init__(self, options, folder):
-        self.build, self.folder, self.scale = options.build, folder, options.scale
-        source, self.at_exit = (os.path.join(folder, "at_exit" + end) for end in (".c", ".so"))
-        workloads.write(source, AT_EXIT)
-        subprocess.run([*compiler(), "-shared", "-fPIC", "-O2", "-o", self.at_exit, source], check=True)
+        self.build, self.folder, self.scale, self.rounds = options.build, folder, options.scale, options.rounds
+        self.settings = dict(word.split("=", 1) for word in options.set or [])
+        self.library = os.path.join(folder, "real_heap.so")
+        subprocess.run([*compiler(), "-shared", "-fPIC", "-O2", "-fno-builtin", "-D_GNU_SOURCE", "-o", self.library,
+                        os.path.join(HERE, "real_heap.c"), "-ldl"], check=True)
 
-    def programs(self, names, commands):
-        if commands:
-            return [workload_of(name, shlex.split(words)) for name, words in commands]
+    def programs(self, names):
         own = os.path.join(self.folder, "programs")
         os.mkdir(own)
         made = [w for w in workloads.make(own, self.scale) if not names or w.name in names]
@@ -99,74 +205,165 @@ class Bench:
         return made
 
     def real(self, workload, allocator):
-        """(most, at the end) of the heap of a real run."""
-        maps, library = os.path.join(self.folder, "maps"), ALLOCATORS[allocator]
-        if os.path.exists(maps):
-            os.remove(maps)
-        preload = ":".join([self.at_exit] + ([os.path.join(LIBRARIES, library)] if library else []))
+        """(Heap when most was there, Heap at the end) of a real run; None if it failed. What is unused of the first is what
+        the most would be above it, at whatever moment, if all of the blocks were used."""
+        path, library = os.path.join(self.folder, "notes"), ALLOCATORS[allocator]
+        notes = Notes(path)
+        preload = ":".join([self.library] + ([os.path.join(LIBRARIES, library)] if library else []))
         with open(workload.stdin) as stdin:
             process = subprocess.Popen(workload.argv, stdin=stdin, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, cwd=workload.cwd,
-                                       env=workload.environment(LD_PRELOAD=preload, AT_EXIT=maps))
-        most = 0
+                                       env=workload.environment(LD_PRELOAD=preload, REAL_HEAP=path, **self.settings))
+        most, counted, wholly = Heap(), 0, 0
         while process.poll() is None:
             try:
-                with open(f"/proc/{process.pid}/smaps") as f:
-                    most = max(most, heap_of(f.read()))
+                whole = heap_of(read(f"/proc/{process.pid}/smaps"))
+                if whole > GROWN * counted:
+                    counted = whole
+                    heap = notes.count(process.pid)
+                    most = max(most, heap, key=lambda heap: heap.allocators)
+                    wholly = max(wholly, heap.allocators + heap.unused)
             except OSError:
                 pass
             time.sleep(0.001)
-        try:
-            with open(maps) as f:
-                text = f.read()
-            end = heap_of(text)
-            most = max(most, most_of(text, end))
-        except OSError:
-            end = 0
-        return max(most, end), end
+        text, end = notes.at_exit()
+        if process.returncode < 0 or not text:
+            return None
+        # The mark is of a moment that isn't known, so as much is taken for the program's own as ever was.
+        mark = Heap(most_of(text, end.whole), max(most.own, end.own))
+        highest = max(most, end, mark, key=lambda heap: heap.allocators)
+        wholly = max(wholly, end.allocators + end.unused, highest.allocators)
+        return Heap(highest.whole, highest.own, wholly - highest.allocators), end
+
+    def memory(self, trace):
+        """(time, bytes resident) of the recording's samples."""
+        done = subprocess.run([self.build.file("analyze/msconvert"), "-q", "--to=csv-rss", "-o", "-", trace],
+                              capture_output=True, text=True, check=True)
+        return [(int(row["time_ns"]), int(row["resident_bytes"])) for row in csv.DictReader(done.stdout.splitlines())]
 
     def played(self, trace):
+        words = [f"{name}={value}" for name, value in self.settings.items()]
         done = subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--no-blame", "--format=json", "--top=99",
-                               "--allocator=" + ",".join(ALLOCATORS), trace], capture_output=True, check=True)
-        return json.loads(done.stdout)["sections"]["whatif"]
+                               "--allocator=" + ",".join(ALLOCATORS), *(["--set=" + " ".join(words)] if words else []),
+                               trace], capture_output=True, check=True)
+        whatif = json.loads(done.stdout)["sections"]["whatif"]
+        whatif["runs"] = {run["allocator"]: run for run in whatif["runs"] if run["settings"] == " ".join(words)}
+        whatif["curves"] = [row for row in whatif["curves"] if row["settings"] == " ".join(words)]
+        return whatif
 
 
-def show(played, real):
-    mib = f"{played / 2 ** 20:.1f}"
-    return f"{mib} ({played / real:.2f})" if real else f"{mib} (–)"
+def middle(values):
+    """The median; of an even number the higher one of the middle."""
+    values = sorted(values)
+    return values[len(values) // 2]
 
 
-def reality(bench, names, commands):
-    rows, costs = [], []
-    for workload in bench.programs(names, commands):
+def show(played, real, moment):
+    """MiB of players; beside it the ratio to real programs, and that to what these would take if they used their blocks
+    wholly."""
+    most = middle(played)
+    mib = f"{most / 2 ** 20:.1f}"
+    if not real:
+        return f"{mib} (–)"
+    heaps = [pair[moment] for pair in real]
+    plain = most / max(middle(heap.allocators for heap in heaps), 1)
+    whole = most / max(middle(heap.allocators + heap.unused for heap in heaps), 1)
+    return f"{mib} ({plain:.2f})" if abs(plain - whole) < .02 else f"{mib} ({plain:.2f}, {whole:.2f})"
+
+
+def spread(values):
+    return f"{min(values) / 2 ** 20:.1f} to {max(values) / 2 ** 20:.1f}"
+
+
+class Row:
+    """A program: what its players and it itself took with each allocator, in each round."""
+
+    def __init__(self, bench, workload):
+        self.name, self.played, self.real = workload.name, [], {allocator: [] for allocator in ALLOCATORS}
+        self.recorded = None
         trace = os.path.join(bench.folder, "t.zst")
-        record(bench.build, workload, trace)
-        whatif = bench.played(trace)
-        cells = []
-        for run in whatif["runs"]:
-            most, end = bench.real(workload, run["allocator"])
-            cells.append((run["allocator"], show(run["peak_resident_bytes"], most),
-                          show(run["end_resident_bytes"], end)))
+        for _ in range(bench.rounds):
+            record(bench.build, workload, trace)
+            self.played.append(bench.played(trace))
+            for allocator in ALLOCATORS:
+                self.real[allocator].append(bench.real(workload, allocator))
+            self.recorded = self.rest(bench.memory(trace))
+        print(self.name, self.facts(), self.recorded, sep="\n  ", file=sys.stderr)
+        for allocator in ALLOCATORS:
+            print(f"  {allocator}: {self.cell(allocator, 0)}, {self.cell(allocator, 1)}; {self.spreads(allocator)}",
+                  file=sys.stderr, flush=True)
+
+    def rest(self, samples):
+        """Bytes: most that was resident in samples of the recording; beyond the player with glibc then, and at last."""
+        if not samples:
+            return None
+        curve = [(row["time_ns"], row["resident_bytes"]) for row in self.played[-1]["curves"]
+                 if row["allocator"] == "glibc"]
+
+        def beyond(sample):
+            return sample[1] - min(curve, key=lambda point: abs(point[0] - sample[0]))[1]
+        most = max(samples, key=lambda sample: sample[1])
+        return most[1], beyond(most), beyond(samples[-1])
+
+    def runs(self, allocator):
+        return [played["runs"][allocator] for played in self.played if allocator in played["runs"]]
+
+    def figures(self, allocator, moment):
+        """Bytes of players, and pairs of Heaps of the programs that didn't fail."""
+        key = ("peak_resident_bytes", "end_resident_bytes")[moment]
+        return [run[key] or 0 for run in self.runs(allocator)], [pair for pair in self.real[allocator] if pair]
+
+    def cell(self, allocator, moment):
+        played, real = self.figures(allocator, moment)
+        return show(played, real, moment) if played else ""
+
+    def spreads(self, allocator):
+        texts = []
+        for moment in (0, 1):
+            played, real = self.figures(allocator, moment)
+            if real and played:
+                texts += [spread([pair[moment].allocators for pair in real]), spread(played)]
+        return f"{allocator}: " + ", ".join(texts)
+
+    def cost(self, allocator):
+        texts = []
+        for run in self.runs(allocator)[:1]:
             calls = run["calls"]
-            costs.append((workload.name, run["allocator"], calls, run["call_ns"] / calls,
-                          (run["cpu_ns"] - run["call_ns"] - run["touch_ns"]) / calls))
-        cells.sort(key=lambda cell: list(ALLOCATORS).index(cell[0]))
-        rows.append((workload.name, whatif["threads"], whatif["live_peak_bytes"], cells))
-        print(rows[-1], file=sys.stderr, flush=True)
-    lines = ["Most resident, MiB (ratio to the real program):", "",
-             "| program | threads | live | " + " | ".join(ALLOCATORS) + " |",
-             "|---|--:|--:|" + "--:|" * len(ALLOCATORS)]
-    lines += [f"| {name} | {threads} | {live / 2 ** 20:.1f} | " + " | ".join(cell[1] for cell in cells) + " |"
-              for name, threads, live, cells in rows]
-    lines += ["", "Resident at the end:", "", "| program | " + " | ".join(ALLOCATORS) + " |",
-              "|---|" + "--:|" * len(ALLOCATORS)]
-    lines += [f"| {name} | " + " | ".join(cell[2] for cell in cells) + " |" for name, _, _, cells in rows]
-    lines += ["", "Nanoseconds a call, in the allocator and beside it:", "",
-              "| program | calls | " + " | ".join(ALLOCATORS) + " |", "|---|--:|" + "--:|" * len(ALLOCATORS)]
-    for name, _, _, _ in rows:
-        own = {cost[1]: cost for cost in costs if cost[0] == name}
-        lines.append(f"| {name} | {own['glibc'][2]:,} | " +
-                     " | ".join(f"{own[a][3]:.0f} + {own[a][4]:.0f}" for a in ALLOCATORS) + " |")
+            beside = run["cpu_ns"] - run["call_ns"] - run["touch_ns"]
+            texts.append(f"{run['call_ns'] / calls:.0f} + {beside / calls:.0f}")
+        return "".join(texts)
+
+    def facts(self):
+        """Threads, MiB live, and of the real program with glibc: mapped by itself, and of blocks not touched."""
+        real = self.figures("glibc", 0)[1]
+        own, unused = ((f"{middle(values) / 2 ** 20:.1f}" if real else "–")
+                       for values in ([pair[0].own for pair in real], [pair[0].unused for pair in real]))
+        return [str(self.played[0]["threads"]), f"{self.played[0]['live_peak_bytes'] / 2 ** 20:.1f}", own, unused]
+
+
+def table(columns, rows):
+    lines = ["| " + " | ".join(["program", *columns, *ALLOCATORS]) + " |",
+             "|---|" + "--:|" * (len(columns) + len(ALLOCATORS))]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def reality(bench, programs):
+    rows = [Row(bench, workload) for workload in programs]
+    lines = ["Most resident, MiB:", "",
+             *table(["threads", "live", "own maps", "unused"],
+                    [[row.name, *row.facts(), *(row.cell(a, 0) for a in ALLOCATORS)] for row in rows]),
+             "Resident at the end:", "",
+             *table([], [[row.name, *(row.cell(a, 1) for a in ALLOCATORS)] for row in rows]),
+             "Resident in the recording, MiB, and beyond the player with glibc:", "",
+             "| program | recorded | beyond, at the peak | beyond, at the end |", "|---|--:|--:|--:|",
+             *("| " + " | ".join([row.name, *(f"{n / 2 ** 20:.1f}" for n in row.recorded)]) + " |"
+               for row in rows if row.recorded), "",
+             "Nanoseconds a call, in the allocator and beside it:", "",
+             *table(["calls"], [[row.name, f"{row.runs('glibc')[0]['calls']:,}", *(row.cost(a) for a in ALLOCATORS)]
+                                for row in rows])]
+    if bench.rounds > 1:
+        lines += ["Real at the peak, players at the peak, real at the end, players at the end:", ""]
+        lines += [f"* {row.name}, {row.spreads(allocator)}" for row in rows for allocator in ALLOCATORS]
     return lines
 
 
@@ -190,14 +387,23 @@ def main():
     parser.add_argument("--build", required=True, type=Build)
     parser.add_argument("--events", type=float, default=100 * MILLION, help="of the long trace; 0: none")
     parser.add_argument("--scale", type=int, default=3, help="of the programs' inputs (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=1, help="recordings, and real runs with each allocator")
+    parser.add_argument("--set", action="append", metavar="VARIABLE=VALUE", help="of allocators, played and real")
     parser.add_argument("--output", default="/dev/stdout")
+    parser.add_argument("--more", action="store_true", help="instead of the usual programs, twenty of other kinds")
     parser.add_argument("--run", action="append", type=lambda text: text.split("=", 1), metavar="NAME=COMMAND",
                         help="instead of the usual programs")
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     options = parser.parse_args()
     with Scratch() as folder:
         bench = Bench(options, folder)
-        lines = reality(bench, options.programs, options.run)
+        if options.more:
+            made = more_programs(options.build, folder)
+        elif options.run:
+            made = [workload_of(name, shlex.split(words)) for name, words in options.run]
+        else:
+            made = bench.programs(options.programs)
+        lines = reality(bench, [w for w in made if not options.programs or w.name in options.programs])
         if options.events:
             lines += ["", *long_trace(bench, int(options.events))]
     with open(options.output, "w", encoding="utf-8") as f:
