@@ -179,6 +179,12 @@ void answer_indent(struct answer *answer, int column)
 		answer->last->last_table->indented = column;
 }
 
+void answer_is_curve(struct answer *answer)
+{
+	if (!answer->failed)
+		answer->last->last_table->curve = true;
+}
+
 void answer_left_out(struct answer *answer, uint64_t rows)
 {
 	assert(answer->failed || answer->last->last_table);

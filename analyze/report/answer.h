@@ -72,6 +72,7 @@ struct answer_table {
 	size_t n_values, room;
 	uint64_t left_out; /* rows that exist and are not in the table */
 	size_t hidden;     /* the last rows, which are for data alone */
+	bool curve;        /* rows are points: if not all fit, some of the whole length are shown */
 	int indented;      /* column whose text is indented by the value of the column after it; -1: none */
 	struct answer_table *next;
 };
@@ -133,6 +134,7 @@ void answer_note_first(struct answer *answer, const char *text);
 void answer_table(struct answer *answer, const char *key, const char *title,
 		  const struct answer_column *columns, unsigned n_columns);
 void answer_indent(struct answer *answer, int column);
+void answer_is_curve(struct answer *answer);
 void answer_left_out(struct answer *answer, uint64_t rows);
 /* The last rows are for JSON and CSV alone. */
 void answer_hide_rows(struct answer *answer, size_t rows);

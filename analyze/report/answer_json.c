@@ -97,8 +97,10 @@ static void write_table(struct out *out, const struct extract *e, const struct a
 {
 	out_text(out, "[");
 	for (size_t i = 0; i < rows; i++) {
+		/* Of a curve the last point is always there. */
+		const size_t row = t->curve ? (i + 1) * n_rows(t) / rows - 1 : i;
 		out_text(out, i ? ",\n" : "\n");
-		write_row(out, t, &t->values[i * t->n_columns], e->values);
+		write_row(out, t, &t->values[row * t->n_columns], e->values);
 	}
 	out_text(out, "]");
 }

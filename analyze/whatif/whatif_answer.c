@@ -181,6 +181,7 @@ static void write_curves(struct whatif *w)
 {
 	struct answer *const a = w->report->answer;
 	answer_table(a, "curves", NULL, COLUMNS(curve_columns));
+	answer_is_curve(a);
 	for (size_t i = 0; i < w->runs->n; i++) {
 		const struct run *r = &w->runs->items[i];
 		for (uint32_t m = 0; r->end == PLAYER_ENDED && m < w->runs->n_moments; m++) {

@@ -357,6 +357,14 @@ class Tests:
         assert whatif["threads"] == 1 and len(whatif["runs"]) >= 2, whatif
         curve = [row for row in whatif["curves"] if row["allocator"] == "glibc" and row["settings"] == ""]
         assert len(curve) > 100 and max(row["live_bytes"] for row in curve) == whatif["live_peak_bytes"]
+        # What fits into a short answer is of the whole run.
+        done = self.run("-q", "--no-blame", "--allocator=glibc", "--format=json", trace)
+        few = json.loads(done.stdout)["sections"]["whatif"]
+        assert 10 < len(few["curves"]) < 60 and few["left_out"]["curves"] + len(few["curves"]) == len(curve), few
+        assert few["curves"][-1]["time_ns"] == curve[-1]["time_ns"], few["curves"]
+        middle = few["curves"][len(few["curves"]) // 2]["time_ns"]
+        times = [row["time_ns"] for row in curve]
+        assert abs(times.index(middle) - len(times) // 2) < 20, (middle, times)
         assert all(row["peak_resident_bytes"] >= row["live_peak_resident_bytes"] > 0 for row in whatif["runs"])
         assert "| allocator |" in self.run("-q", "--format=markdown", trace).stdout
         assert "allocator,settings,peak_resident_bytes" in self.run("-q", "--format=csv", trace).stdout
