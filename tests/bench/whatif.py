@@ -190,9 +190,13 @@ class Bench:
     def __init__(self, options, folder):
         self.build, self.folder, self.scale, self.rounds = options.build, folder, options.scale, options.rounds
         self.settings = dict(word.split("=", 1) for word in options.set or [])
-        self.library = os.path.join(folder, "real_heap.so")
-        subprocess.run([*compiler(), "-shared", "-fPIC", "-O2", "-fno-builtin", "-D_GNU_SOURCE", "-o", self.library,
-                        os.path.join(HERE, "real_heap.c"), "-ldl"], check=True)
+        self.library, self.no_allocator = (self.compile(name) for name in ("real_heap", "no_allocator"))
+
+    def compile(self, name):
+        library = os.path.join(self.folder, name + ".so")
+        subprocess.run([*compiler(), "-shared", "-fPIC", "-O2", "-fno-builtin", "-D_GNU_SOURCE", "-o", library,
+                        os.path.join(HERE, name + ".c"), "-ldl"], check=True)
+        return library
 
     def programs(self, names):
         own = os.path.join(self.folder, "programs")
@@ -241,14 +245,25 @@ class Bench:
                               capture_output=True, text=True, check=True)
         return [(int(row["time_ns"]), int(row["resident_bytes"])) for row in csv.DictReader(done.stdout.splitlines())]
 
+    def own_cost(self, trace):
+        """Nanoseconds of the processor that a player takes for a call, beside the allocator: the least of three runs."""
+        costs = []
+        for _ in range(3):
+            done = subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--no-blame", "--format=json",
+                                   "--allocator=" + self.no_allocator, trace], capture_output=True, check=True)
+            [run] = json.loads(done.stdout)["sections"]["whatif"]["runs"]
+            costs.append((run["cpu_ns"] - run["touch_ns"]) / run["calls"])
+        return min(costs)
+
     def played(self, trace):
         words = [f"{name}={value}" for name, value in self.settings.items()]
         done = subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--no-blame", "--format=json", "--top=99",
                                "--allocator=" + ",".join(ALLOCATORS), *(["--set=" + " ".join(words)] if words else []),
                                trace], capture_output=True, check=True)
         whatif = json.loads(done.stdout)["sections"]["whatif"]
-        whatif["runs"] = {run["allocator"]: run for run in whatif["runs"] if run["settings"] == " ".join(words)}
-        whatif["curves"] = [row for row in whatif["curves"] if row["settings"] == " ".join(words)]
+        plain, given = ({run["allocator"]: run for run in whatif["runs"] if run["settings"] == settings}
+                        for settings in ("", " ".join(words)))
+        whatif["runs"] = {**plain, **given}
         return whatif
 
 
@@ -288,6 +303,7 @@ class Row:
             for allocator in ALLOCATORS:
                 self.real[allocator].append(bench.real(workload, allocator))
             self.recorded = self.rest(bench.memory(trace))
+        self.own_cost = bench.own_cost(trace)
         print(self.name, self.facts(), self.recorded, sep="\n  ", file=sys.stderr)
         for allocator in ALLOCATORS:
             print(f"  {allocator}: {self.cell(allocator, 0)}, {self.cell(allocator, 1)}; {self.spreads(allocator)}",
@@ -298,7 +314,7 @@ class Row:
         if not samples:
             return None
         curve = [(row["time_ns"], row["resident_bytes"]) for row in self.played[-1]["curves"]
-                 if row["allocator"] == "glibc"]
+                 if row["allocator"] == "glibc" and row["settings"] == ""]
 
         def beyond(sample):
             return sample[1] - min(curve, key=lambda point: abs(point[0] - sample[0]))[1]
@@ -326,12 +342,9 @@ class Row:
         return f"{allocator}: " + ", ".join(texts)
 
     def cost(self, allocator):
-        texts = []
-        for run in self.runs(allocator)[:1]:
-            calls = run["calls"]
-            beside = run["cpu_ns"] - run["call_ns"] - run["touch_ns"]
-            texts.append(f"{run['call_ns'] / calls:.0f} + {beside / calls:.0f}")
-        return "".join(texts)
+        """Nanoseconds of a call in the allocator, on the clock on the wall."""
+        costs = [run["call_ns"] / run["calls"] for run in self.runs(allocator) if run["calls"]]
+        return f"{min(costs):.0f}" if costs else ""
 
     def facts(self):
         """Threads, MiB live, and of the real program with glibc: mapped by itself, and of blocks not touched."""
@@ -358,9 +371,9 @@ def reality(bench, programs):
              "| program | recorded | beyond, at the peak | beyond, at the end |", "|---|--:|--:|--:|",
              *("| " + " | ".join([row.name, *(f"{n / 2 ** 20:.1f}" for n in row.recorded)]) + " |"
                for row in rows if row.recorded), "",
-             "Nanoseconds a call, in the allocator and beside it:", "",
-             *table(["calls"], [[row.name, f"{row.runs('glibc')[0]['calls']:,}", *(row.cost(a) for a in ALLOCATORS)]
-                                for row in rows])]
+             "Nanoseconds a call, of the player itself and in the allocator:", "",
+             *table(["calls", "player"], [[row.name, f"{row.runs('glibc')[0]['calls']:,}", f"{row.own_cost:.0f}",
+                                           *(row.cost(a) for a in ALLOCATORS)] for row in rows])]
     if bench.rounds > 1:
         lines += ["Real at the peak, players at the peak, real at the end, players at the end:", ""]
         lines += [f"* {row.name}, {row.spreads(allocator)}" for row in rows for allocator in ALLOCATORS]
