@@ -257,12 +257,14 @@ static int stop(struct op_stream *s)
 	return error ? error : put_simple(s, PLAY_STOP, 0, 0);
 }
 
-/* Behind the last call. */
+/* Behind the last call. Time goes on to the end of the program. */
 static int end(struct op_stream *s, const struct mst_reader *reader)
 {
 	if (s->stopped)
 		return 0;
 	int error = put_ends(s, reader, s->outline->records);
+	if (!error && s->outline->end_ns > s->now.ns)
+		error = put_clock(s, s->outline->end_ns);
 	if (s->stops && !error)
 		return stop(s);
 	s->stopped = true;

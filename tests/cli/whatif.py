@@ -238,6 +238,12 @@ class Tests:
         assert trimmed["end_resident_bytes"] < base["end_resident_bytes"] / 2, (base, trimmed)
         notes = whatif["notes"]
         assert any(note.startswith("malloc_trim(0) every 10s: at the end ") for note in notes), notes
+        # The program may also make no call after it has freed all.
+        lines[-1] = "call exit 1 0"
+        whatif = self.ask(self.script("idle", "\n".join(lines) + "\nend 1\n"), "--no-blame")["whatif"]
+        idle = next(row for row in whatif["runs"] if row["settings"] == "malloc_trim=10s")
+        assert idle["end_resident_bytes"] < base["end_resident_bytes"] / 2, (base, idle)
+        assert whatif["curves"][-1]["time_ns"] == 100000000000, whatif["curves"][-1]
 
     def test_mark(self):
         """--at=mark:NAME is the moment of msreport's; so are times in whole milliseconds."""
