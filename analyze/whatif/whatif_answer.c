@@ -19,7 +19,7 @@ static const struct answer_column run_columns[] = {
 	{ "allocator", "allocator", ANSWER_TEXT, ANSWER_EVERYWHERE },
 	{ "settings", "settings", ANSWER_TEXT, ANSWER_EVERYWHERE },
 	{ "peak_resident_bytes", "peak RSS", ANSWER_BYTES, ANSWER_EVERYWHERE },
-	{ "live_peak_resident_bytes", "at peak", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "live_peak_resident_bytes", "at peak", ANSWER_BYTES, ANSWER_DATA },
 	{ "end_resident_bytes", "at end", ANSWER_BYTES, ANSWER_EVERYWHERE },
 	{ "call_ns", "in calls", ANSWER_NS, ANSWER_EVERYWHERE },
 	{ "system_calls", "syscalls", ANSWER_COUNT, ANSWER_EVERYWHERE },
@@ -574,13 +574,13 @@ static void write_blame_facts(struct whatif *w, const struct blamed_sites *sites
 static void write_what_it_is(struct whatif *w)
 {
 	const struct blame *b = w->blame;
+	const bool advised = runs_advise(w->runs, false) || runs_advise(w->runs, true);
 	char bytes[FIGURE_SIZE];
 	if (b->empty > b->holes)
-		answer_note(
-			w->report->answer,
-			"%s are whole pages without a live block: the allocator keeps them; a setting can "
-			"give them back.",
-			figure_bytes(bytes, b->empty, w->report->query->si));
+		answer_note(w->report->answer,
+			    "%s are whole pages without a live block: the allocator keeps them%s.",
+			    figure_bytes(bytes, b->empty, w->report->query->si),
+			    advised ? "; a setting can give them back" : "");
 }
 
 /* A section of tables; the site that keeps most is in a sentence. */

@@ -351,8 +351,11 @@ class Tests:
         lines = done.stdout.splitlines()
         assert len(lines) <= 24 and max(map(len, lines)) <= 80, done.stdout
         assert lines[-1].startswith("next: mswhatif --blame") and "9 threads" in lines[0], lines
-        for words in (["--blame"], ["--sweep", "--no-blame", "-j4"], ["--at=peak"], ["--at=end"], ["--at=1ms"]):
+        for words in (["--blame"], ["--at=peak"], ["--at=end"], ["--at=1ms"]):
             self.run(*words, trace)
+        text = self.run("--sweep", "--no-blame", "-j4", trace, env={**os.environ, "COLUMNS": "80"}).stdout
+        rows = [line[:45] for line in text.splitlines() if line.split(" ")[0] in ("glibc", *ALLOCATORS)]
+        assert len(set(rows)) == len(rows) > 15, text       # settings can be told apart
         sweep = self.ask(trace, "--sweep", "--no-blame", "-j4")["whatif"]["runs"]
         assert len(sweep) > 15 and not any(row["failed_calls"] for row in sweep), sweep
         assert any(row["best"] for row in sweep)
