@@ -44,6 +44,7 @@ ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcm
 HEAD, MAPS, BLOCKS, TEXT = 48 + 8, 8192, (1 << 14) * 8, 1 << 20
 NOTES = HEAD + 16 * (MAPS + BLOCKS) + TEXT
 PAGE = 4096
+NEAR = 1.05
 GROWN = 1.02        # pages are counted again when there is so much more of the heap
 
 
@@ -274,8 +275,8 @@ def middle(values):
 
 
 def show(played, real, moment):
-    """MiB of players; beside it the ratio to real programs, and that to what these would take if they used their blocks
-    wholly."""
+    """MiB of players; beside it the ratio to real programs, and, where that isn't near 1, the ratio to what these would
+    take if they used their blocks wholly."""
     most = middle(played)
     mib = f"{most / 2 ** 20:.1f}"
     if not real:
@@ -283,7 +284,7 @@ def show(played, real, moment):
     heaps = [pair[moment] for pair in real]
     plain = most / max(middle(heap.allocators for heap in heaps), 1)
     whole = most / max(middle(heap.allocators + heap.unused for heap in heaps), 1)
-    return f"{mib} ({plain:.2f})" if abs(plain - whole) < .02 else f"{mib} ({plain:.2f}, {whole:.2f})"
+    return f"{mib} ({plain:.2f})" if plain < NEAR or plain - whole < .02 else f"{mib} ({plain:.2f}, {whole:.2f})"
 
 
 def spread(values):
