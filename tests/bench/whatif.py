@@ -210,8 +210,8 @@ class Bench:
         return made
 
     def real(self, workload, allocator):
-        """(Heap when most was there, Heap at the end) of a real run; None if it failed. What is unused of the first is what
-        the most would be above it, at whatever moment, if all of the blocks were used."""
+        """(Heap when most was there, Heap at the end) of a real run; None if it failed. What is unused of the first is
+        what the most would be above it, at whatever moment, if all of the blocks were used."""
         path, library = os.path.join(self.folder, "notes"), ALLOCATORS[allocator]
         notes = Notes(path)
         preload = ":".join([self.library] + ([os.path.join(LIBRARIES, library)] if library else []))
@@ -247,7 +247,7 @@ class Bench:
         return [(int(row["time_ns"]), int(row["resident_bytes"])) for row in csv.DictReader(done.stdout.splitlines())]
 
     def own_cost(self, trace):
-        """Nanoseconds of the processor that a player takes for a call, beside the allocator: the least of three runs."""
+        """Nanoseconds of the processor that a player takes for a call beside the allocator: the least of three runs."""
         costs = []
         for _ in range(3):
             done = subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--no-blame", "--format=json",
