@@ -55,12 +55,12 @@ int posix_memalign(void **block, size_t align, size_t size)
 
 void *valloc(size_t size)
 {
-	return memalign(0, size);
+	return memalign(1, size);
 }
 
 void *pvalloc(size_t size)
 {
-	return memalign(0, size);
+	return memalign(1, size);
 }
 
 size_t malloc_usable_size(void *block)
