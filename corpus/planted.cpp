@@ -4,9 +4,10 @@
  * its 400 rounds (0). Prints by how many ms the latest round was late.
  *
  * The answer is what msreport says of the function of that name (tests/cli/planted.py): cache is bounded, leak grows, so
- * does index in the last fifth, while jump has another level then; load is a step that comes back, ladder a chain of reallocs, hoist temporary, batch a sawtooth, table lives until the exit,
- * start_up once; keep() has a leak and a cache that hides it, so it
- * is mixed; mismatch frees what new[] gave, and consume what another thread allocated. work() has no fault.
+ * does drip by little more than its noise and beside a jump, and index in the last fifth, while jump has another level
+ * then; load is a step that comes back, ladder a chain of reallocs, hoist temporary, batch a sawtooth, table lives until
+ * the exit, start_up once; keep() has a leak and a cache that hides it, so it is mixed; mismatch frees what new[] gave, and
+ * consume what another thread allocated. work() has no fault.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -56,6 +57,19 @@ static void leak(int round)
 		const bool record = round % 4 == 0 && i == 0;
 		void *block = malloc(record ? 200 : 1 + pick(500));
 		if (!record)
+			put(places, 16, block);
+	}
+}
+
+/* The same with smaller records, and an early block that is larger than all of them. */
+static void drip(int round)
+{
+	static void *places[16];
+	const bool large = round == ROUNDS * 3 / 10;
+	for (int i = 0; i < 5 + large; i++) {
+		const bool record = round % 4 == 0 && i == 0;
+		void *block = malloc(i == 5 ? 20000 : record ? 80 : 1 + pick(500));
+		if (!record && i < 5)
 			put(places, 16, block);
 	}
 }
@@ -218,11 +232,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*plant)(int round);
-	} faults[] = { { "cache", cache },    { "leak", leak },         { "index", index },
-		       { "jump", jump },      { "shared", shared },     { "load", load },
-		       { "ladder", ladder },  { "hoist", hoist },       { "batch", batch },
-		       { "table", table },    { "start_up", start_up }, { "mismatch", mismatch },
-		       { "produce", produce } };
+	} faults[] = { { "cache", cache },       { "leak", leak },      { "drip", drip },
+		       { "index", index },       { "jump", jump },      { "shared", shared },
+		       { "load", load },         { "ladder", ladder },  { "hoist", hoist },
+		       { "batch", batch },       { "table", table },    { "start_up", start_up },
+		       { "mismatch", mismatch }, { "produce", produce } };
 	void (*plant)(int) = nullptr;
 	for (auto &fault : faults)
 		if (argc > 1 && strcmp(argv[1], fault.name) == 0)

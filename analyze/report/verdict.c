@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faint_rise.h"
+#include "median.h"
+
 #define SECOND 1000000000u
 
 enum { FEW_BUCKETS = 20, FEW_BLOCKS = 10, FEW_POINTS = 8, MOST_MEDIAN = 32, MOST_POINTS = 512 };
@@ -49,43 +52,6 @@ static double median_of(const int64_t *series, uint32_t from, uint32_t count)
 }
 
 /* ---- Slope ---- */
-
-/* Moves the item of rank `rank` to its place among `n`, those below before it, those above behind it. */
-static void select_rank(double *items, ptrdiff_t n, ptrdiff_t rank)
-{
-	ptrdiff_t low = 0, high = n - 1;
-	while (low < high) {
-		const double middle = items[low + (high - low) / 2];
-		ptrdiff_t i = low, j = high;
-		while (i <= j) {
-			while (items[i] < middle)
-				i++;
-			while (items[j] > middle)
-				j--;
-			if (i > j)
-				break;
-			const double item = items[i];
-			items[i++] = items[j];
-			items[j--] = item;
-		}
-		if (rank <= j)
-			high = j;
-		else if (rank >= i)
-			low = i;
-		else
-			break;
-	}
-}
-
-static double median_slope(double *items, size_t n)
-{
-	const size_t half = n / 2;
-	select_rank(items, (ptrdiff_t)n, (ptrdiff_t)half);
-	double below = items[0];
-	for (size_t i = 1; i < half; i++)
-		below = items[i] > below ? items[i] : below;
-	return n % 2 ? items[half] : (below + items[half]) / 2;
-}
 
 /*
  * The number of pairs of points that fall or are level, as a merge sort meets them. `sorted`, `scratch`: n items each; the
@@ -144,7 +110,7 @@ static bool find_slope(const int64_t *series, uint32_t from, uint32_t to, double
 		for (uint32_t j = i + 1; j < to; j++)
 			slopes[k++] = ((double)series[j] - (double)series[i]) / (j - i);
 	}
-	*slope = median_slope(slopes, pairs);
+	*slope = median_find(slopes, pairs);
 	free(slopes);
 	return true;
 }
@@ -287,14 +253,33 @@ static bool judge_growth(const struct trend *t, uint32_t from, struct judgement 
 	return true;
 }
 
-/* As long as the run has lasted, or late and above all that was before. False: no memory. */
+static struct faint_rise find_faint_rise(const struct trend *t)
+{
+	return faint_rise_find(t->series, t->n / 10, t->clean_up);
+}
+
+/* Of what grows already, only the slope: without the jumps in its rise. */
+static void judge_faint_rise(const struct trend *t, struct judgement *j)
+{
+	const struct faint_rise rise = find_faint_rise(t);
+	if (rise.slope <= 0 ||
+	    (j->verdict == VERDICT_GROWING && t->begin_ns + (rise.last_jump + 1) * t->span_ns <= j->since_ns))
+		return;
+	j->verdict = VERDICT_GROWING;
+	j->slope = rise.slope * SECOND / (double)t->span_ns;
+	j->since_ns = t->begin_ns + (t->n / 10 + 1) * t->span_ns;
+}
+
+/* As long as the run has lasted, or late and above all that was before, or hidden. False: no memory. */
 static bool find_growth(const struct trend *t, struct judgement *j)
 {
 	if (t->allocated < FEW_BLOCKS)
 		return true;
-	if (!judge_growth(t, t->n / 10, j))
+	if (!judge_growth(t, t->n / 10, j) ||
+	    (j->verdict == VERDICT_NONE && is_late(t) && !judge_growth(t, t->n / 2, j)))
 		return false;
-	return j->verdict != VERDICT_NONE || !is_late(t) || judge_growth(t, t->n / 2, j);
+	judge_faint_rise(t, j);
+	return true;
 }
 
 /* Whether more than half of the pairs of points in [from, to) rise by `slope` a bucket or less. */
@@ -333,7 +318,7 @@ bool verdict_is_slower(const struct trend *t, double slope)
 	if (t->n < FEW_BUCKETS)
 		return true;
 	return growth_is_slower(t, t->n / 10, bucket) &&
-	       (!is_late(t) || growth_is_slower(t, t->n / 2, bucket));
+	       (!is_late(t) || growth_is_slower(t, t->n / 2, bucket)) && find_faint_rise(t).slope <= bucket;
 }
 
 uint32_t verdict_clean_up(const int64_t *levels, uint32_t n)

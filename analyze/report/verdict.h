@@ -21,7 +21,7 @@ enum verdict {
 	 * Behind the first tenth of the run, or behind its middle above all that was before, the last third's minimum is
 	 * above the first third's maximum. From where the rise begins, that is so, too; Theil-Sen slope above 0 with its
 	 * 95 % interval above 0, in the second half as well; the last third rises at half the slope or faster. And at least
-	 * 10 blocks were allocated.
+	 * 10 blocks were allocated. Or noise or jumps hide a rise: faint_rise.h.
 	 */
 	VERDICT_GROWING,
 	VERDICTS

@@ -14,8 +14,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import run_methods    # noqa: E402
 
-FAULTS = ("cache", "leak", "index", "jump", "shared", "load", "ladder", "hoist", "batch", "table", "start_up",
-          "mismatch", "produce")
+FAULTS = ("cache", "leak", "drip", "index", "jump", "shared", "load", "ladder", "hoist", "batch", "table",
+          "start_up", "mismatch", "produce")
 SECTIONS = ("overview", "leaks", "growth", "steps", "churn", "threads", "errors")
 ROUND = 6000            # microseconds; 2.4 s in all
 LATE = 150              # ms: the machine was too busy for a judgement by time
@@ -78,10 +78,11 @@ class Tests:
         return [row["function"] for row in rows]
 
     def test_only_leaks_grow(self):
-        wanted = {"leak": ["leak(int)"], "index": ["index(int)"], "shared": ["keep(unsigned long)"]}
+        wanted = {"leak": ["leak(int)"], "drip": ["drip(int)"], "index": ["index(int)"],
+                  "shared": ["keep(unsigned long)"]}
         for fault in FAULTS:
             assert self.grows(fault) == wanted.get(fault, []), (fault, self.grows(fault))
-            grows = fault in ("leak", "index")
+            grows = fault in ("leak", "drip", "index")
             assert ("growing" in self.verdicts(fault)) == grows, (fault, self.verdicts(fault))
 
     def test_leak(self):
@@ -94,6 +95,14 @@ class Tests:
         assert row["bytes_per_day"] is None, "a day of 2.4 seconds"
         assert 200 * 100 / 1.5 < row["grown_bytes"] < 200 * 100 * 1.5, row
         assert "leak(int) grew by" in "\n".join(self.sections["leak"]["overview"]["notes"])
+
+    def test_leak_below_noise(self):
+        """Not the block beside it, which is larger than all that leaks."""
+        row, = [row for row in of("drip", self.sections["drip"]["leaks"]["leaks"]) if row["verdict"] == "growing"]
+        true = 80 * 100
+        assert true / 1.25 < row["grown_bytes"] < true * 1.25, row
+        assert true / 2.4 * 60 / 1.4 < row["bytes_per_minute"] < true / 2.4 * 60 * 1.4, row
+        assert "drip(int) grew by" in "\n".join(self.sections["drip"]["overview"]["notes"])
 
     def test_what_grows_late_has_its_own_rate(self):
         """Not that of the run, which is a fifth of it or less."""
