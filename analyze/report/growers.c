@@ -35,14 +35,13 @@ static uint64_t most_held(const struct held *h)
 }
 
 /*
- * Marks with MST_NONE the stacks that are worth a look: of a site with several stacks, and with enough bytes at the end
- * or at the peak. NULL: no memory.
+ * Marks with MST_NONE the stacks that are worth a look: of a site with several stacks, and with enough of `all` bytes at the
+ * end or at the peak. NULL: no memory.
  */
 static uint32_t *choose_stacks(const struct report *r, const struct groups *sites, const uint32_t *site_of,
-			       uint32_t n_stacks)
+			       uint32_t n_stacks, uint64_t all)
 {
-	const struct report_totals t = report_totals(r, r->profile);
-	const double least = WORTH_A_LOOK * (double)larger(t.end_bytes, t.then_bytes);
+	const double least = WORTH_A_LOOK * (double)all;
 	const uint64_t mean = mst_reader_info(r->reader)->sample_bytes;
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(r->reader, &n_kinds);
@@ -99,18 +98,16 @@ static bool judge_stacks(struct report *r, const struct groups *stacks, const ui
 }
 
 /* By site; NULL: no memory. */
-static struct growing_stacks *find_growing_stacks(struct report *r, const struct groups *sites)
+static struct growing_stacks *find_growing_stacks(struct report *r, const struct groups *sites,
+						  const uint32_t *site_of, uint32_t n_stacks, uint64_t all)
 {
-	uint32_t n_stacks = 0;
 	struct groups stacks = { 0 };
 	struct growing_stacks *found = calloc(sites->n + (size_t)1, sizeof(*found));
-	uint32_t *site_of = groups_of_stacks(sites, r->reader, r->sites, sites->n, &n_stacks);
-	uint32_t *left_out = site_of ? choose_stacks(r, sites, site_of, n_stacks) : NULL;
+	uint32_t *left_out = choose_stacks(r, sites, site_of, n_stacks, all);
 	const bool fine = found && left_out &&
 			  groups_collect(&stacks, r->reader, r->profile, r->sites, BY_NODE, left_out) &&
 			  judge_stacks(r, &stacks, site_of, found);
 	groups_finish(&stacks);
-	free(site_of);
 	free(left_out);
 	if (fine)
 		return found;
@@ -163,22 +160,26 @@ static uint32_t keep(struct grower *growers, uint32_t n, uint32_t most, const st
 uint32_t growers_find(struct report *r, const struct groups *groups, struct grower *growers, uint32_t most)
 {
 	struct trends trends = { 0 };
+	uint32_t n = 0, n_stacks = 0;
 	if (!trends_are_judged(r))
 		return 0;
-	struct growing_stacks *stacks = find_growing_stacks(r, groups);
 	const struct report_totals t = report_totals(r, r->profile);
-	uint32_t n = 0;
-	r->no_memory |= !stacks || !trends_follow(&trends, r, groups);
+	const uint64_t all = larger(t.end_bytes, t.then_bytes);
+	uint32_t *site_of = groups_of_stacks(groups, r->reader, r->sites, TRENDS_MOST, &n_stacks);
+	struct growing_stacks *stacks =
+		site_of ? find_growing_stacks(r, groups, site_of, n_stacks, all) : NULL;
+	r->no_memory |= !stacks || !trends_follow_stacks(&trends, r, groups, site_of, n_stacks);
 	for (uint32_t i = 0; i < trends.n && !r->no_memory; i++) {
 		struct grower g = { .group = groups->items[i] };
-		if (is_too_slow(&trends, r, i, &stacks[i], growers, n, most))
+		if ((stacks[i].fastest_slope == 0 && !trends_may_be_much(&trends, r, i, all)) ||
+		    is_too_slow(&trends, r, i, &stacks[i], growers, n, most))
 			continue;
 		r->no_memory |= !trends_judge(&trends, r, i, &g.judgement);
-		if (settle(&g, &stacks[i]) &&
-		    trends_is_much(r, &g.judgement, larger(t.end_bytes, t.then_bytes)))
+		if (settle(&g, &stacks[i]) && trends_is_much(r, &g.judgement, all))
 			n = keep(growers, n, most, &g);
 	}
 	trends_finish(&trends);
+	free(site_of);
 	free(stacks);
 	return r->no_memory ? 0 : n;
 }

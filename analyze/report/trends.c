@@ -25,20 +25,27 @@ static uint32_t find_clean_up(const struct report *r, uint32_t *n)
 	return verdict_clean_up(levels, *n);
 }
 
-bool trends_follow(struct trends *t, struct report *r, const struct groups *groups)
+bool trends_follow_stacks(struct trends *t, struct report *r, const struct groups *groups,
+			  const uint32_t *group_of, uint32_t n_stacks)
 {
 	const uint32_t n = groups->n < TRENDS_MOST ? groups->n : TRENDS_MOST;
-	uint32_t n_stacks;
 	t->clean_up = find_clean_up(r, &t->buckets);
-	uint32_t *group_of = groups_of_stacks(groups, r->reader, r->sites, n, &n_stacks);
 	t->series = malloc(((size_t)n * t->buckets + 1) * sizeof(*t->series));
 	t->groups = groups->items;
-	if (group_of && t->series) {
-		timeline_follow(r->timeline, group_of, n_stacks, n, t->series);
-		t->n = groups_have_stacks(groups->by) ? n : 0;
-	}
+	if (!t->series)
+		return false;
+	timeline_follow(r->timeline, group_of, n_stacks, n, t->series);
+	t->n = groups_have_stacks(groups->by) ? n : 0;
+	return true;
+}
+
+bool trends_follow(struct trends *t, struct report *r, const struct groups *groups)
+{
+	uint32_t n_stacks;
+	uint32_t *group_of = groups_of_stacks(groups, r->reader, r->sites, TRENDS_MOST, &n_stacks);
+	const bool fine = group_of && trends_follow_stacks(t, r, groups, group_of, n_stacks);
 	free(group_of);
-	return group_of && t->series;
+	return fine;
 }
 
 const int64_t *trends_series(const struct trends *t, uint32_t group)
@@ -93,6 +100,16 @@ bool trends_is_much(const struct report *r, const struct judgement *j, uint64_t 
 {
 	const double cost = trends_can_project(r, j->since_ns) ? j->slope * DAY : (double)j->grown;
 	return cost >= MUCH * (double)all;
+}
+
+bool trends_may_be_much(const struct trends *t, const struct report *r, uint32_t group, uint64_t all)
+{
+	const int64_t *series = trends_series(t, group);
+	if (!series || t->buckets == 0 || trends_can_project(r, r->begin_ns))
+		return series;
+	/* Without a rate, what has grown counts, which is no more than what is live at the end or before the clean-up. */
+	const int64_t end = series[t->buckets - 1], before = series[t->clean_up - 1];
+	return (double)(end > before ? end : before) >= MUCH * (double)all;
 }
 
 uint64_t trends_clean_up_ns(const struct report *r)

@@ -23,6 +23,9 @@ struct trends {
  * trends_finish() must still be called. Groups by thread, size and type can't be followed: n stays 0.
  */
 bool trends_follow(struct trends *trends, struct report *report, const struct groups *groups);
+/* The same by groups_of_stacks() of these groups, at least TRENDS_MOST. */
+bool trends_follow_stacks(struct trends *trends, struct report *report, const struct groups *groups,
+			  const uint32_t *group_of, uint32_t n_stacks);
 void trends_finish(struct trends *trends);
 
 /* The series of a group by its index; NULL: it wasn't followed. */
@@ -44,6 +47,10 @@ bool trends_can_project(const struct report *report, uint64_t since_ns);
 
 /* Whether what grows comes to a hundredth of `all` bytes: in a day, or of a short rise in what was seen. */
 bool trends_is_much(const struct report *report, const struct judgement *judgement, uint64_t all);
+
+/* False: whatever the verdict on the group, trends_is_much() isn't true of it. */
+bool trends_may_be_much(const struct trends *trends, const struct report *report, uint32_t group,
+			uint64_t all);
 
 /* When the clean-up began, if it freed more than half of what was live then; else 0. */
 uint64_t trends_clean_up_ns(const struct report *report);
