@@ -57,11 +57,23 @@ static size_t character_at(const unsigned char *text, size_t n, bool *fine)
 	return length ? length : 1;
 }
 
+/* Whether all eight bytes are of ASCII and need no escape. */
+static bool is_plain(const char *text)
+{
+	const uint64_t ones = 0x0101010101010101u;
+	uint64_t word;
+
+	memcpy(&word, text, sizeof(word));
+	return !(((word - ones * ' ') | (word + ones) | word) & ones * 0x80);
+}
+
 size_t printable_run(const char *text, size_t n)
 {
 	size_t at = 0;
 	bool fine = true;
 
+	while (n - at >= sizeof(uint64_t) && is_plain(text + at))
+		at += sizeof(uint64_t);
 	while (at < n && fine) {
 		const size_t length = character_at((const unsigned char *)text + at, n - at, &fine);
 

@@ -2,6 +2,7 @@
 #include "string_set.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,10 +56,25 @@ static const char *copy_text(struct pool *pool, const char *text, size_t n)
 	return copy;
 }
 
+/* Names have hundreds of bytes: eight at a time. */
+static uint32_t hash_of(const char *text, size_t n)
+{
+	uint64_t hash = n, word;
+
+	for (; n >= sizeof(word); n -= sizeof(word), text += sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	word = 0;
+	memcpy(&word, text, n);
+	return hash_words(hash, word);
+}
+
 /* The text's item, added if it is missing. NULL: no memory. */
 static const struct text *find_or_add(struct string_set *set, const char *text, size_t n)
 {
-	const uint32_t hash = hash_text(text, n);
+	const uint32_t hash = hash_of(text, n);
 	const char *copy;
 
 	if (!hash_index_reserve(&set->index))
