@@ -51,12 +51,12 @@ struct stretch {
 /* What a token of the present chunk is about. */
 struct subject {
 	uint64_t size;
-	uint32_t life; /* NO_LIFE: of a block whose allocation is unknown, or of no block */
-	uint8_t role;  /* enum mst_role */
-	uint8_t width; /* of the size, in bits */
-	bool moves;    /* a realloc that gave another address */
-	bool left_out; /* a call whose block isn't in the trace */
-	bool unknown;  /* an allocation of unknown kind: its block has an index and no life */
+	uint32_t life;     /* NO_LIFE: of a block whose allocation is unknown, or of no block */
+	uint8_t role;      /* enum mst_role */
+	uint8_t width;     /* of the size, in bits */
+	bool moves : 1;    /* a realloc that gave another address */
+	bool left_out : 1; /* a call whose block isn't in the trace */
+	bool unknown : 1;  /* an allocation of unknown kind: its block has an index and no life */
 };
 
 /*
@@ -71,6 +71,7 @@ struct lives {
 	uint64_t allowed;
 	uint64_t end_before_ns;
 	bool lacks_identity;
+	bool by_width; /* `widths` are wanted */
 
 	struct life *items; /* [n] */
 	uint32_t n, room;
@@ -276,6 +277,18 @@ static const struct birth *take_birth(struct lives *l, uint64_t block)
 	return block_map_take(&l->map, block, &number) ? close_birth(l, number) : NULL;
 }
 
+/* What has been allocated by now. */
+struct counts {
+	uint64_t calls, bytes;
+	uint64_t thread_calls; /* of the present thread; its lives_thread may not have them yet */
+};
+
+static inline uint64_t calls_of(const struct lives *l, const struct place *at, uint32_t thread,
+				const struct counts *now)
+{
+	return thread == at->thread ? now->thread_calls : l->threads[thread].all_calls;
+}
+
 /* What a block's life was, when it is freed. */
 struct past {
 	uint64_t calls, bytes, time_ns;
@@ -283,18 +296,18 @@ struct past {
 	bool temporary;
 };
 
-/* Takes out a block. False: unknown. `calls`, `bytes`: allocated so far. */
-static inline bool take_past(struct lives *l, const struct place *at, uint64_t block, uint64_t calls,
-			     uint64_t bytes, struct past *past)
+/* Takes out a block. False: unknown. */
+static inline bool take_past(struct lives *l, const struct place *at, uint64_t block,
+			     const struct counts *now, struct past *past)
 {
 	struct recent *recent = find_recent(l, block);
 	if (recent) {
 		const struct stretch *stretch = &l->stretches[recent->stretch];
 		const uint32_t thread_calls =
-			(uint32_t)l->threads[stretch->thread].all_calls - recent->thread_calls;
+			(uint32_t)calls_of(l, at, stretch->thread, now) - recent->thread_calls;
 		recent->life = NO_LIFE;
-		past->calls = (uint32_t)calls - recent->calls;
-		past->bytes = bytes - recent->bytes;
+		past->calls = (uint32_t)now->calls - recent->calls;
+		past->bytes = now->bytes - recent->bytes;
 		past->time_ns = at->now_ns - stretch->time_ns;
 		past->thread = stretch->thread;
 		past->temporary = thread_calls <= l->allowed;
@@ -303,9 +316,9 @@ static inline bool take_past(struct lives *l, const struct place *at, uint64_t b
 	const struct birth *birth = take_birth(l, block);
 	if (!birth)
 		return false;
-	const uint64_t thread_calls = l->threads[birth->thread].all_calls - birth->thread_calls;
-	past->calls = calls - birth->calls;
-	past->bytes = bytes - birth->bytes;
+	const uint64_t thread_calls = calls_of(l, at, birth->thread, now) - birth->thread_calls;
+	past->calls = now->calls - birth->calls;
+	past->bytes = now->bytes - birth->bytes;
 	past->time_ns = at->now_ns - birth->time_ns;
 	past->thread = birth->thread;
 	past->temporary = birth->resizes == 0 && thread_calls <= l->allowed;
@@ -318,10 +331,10 @@ static inline bool end_life(struct lives *l, struct life *life, const struct sub
 {
 	life->freed++;
 	life->temporary += past->temporary;
-	l->temporary += past->temporary;
 	if (past->calls > life->most_calls)
 		life->most_calls = past->calls;
-	l->widths[s->width][width(past->calls)]++;
+	if (l->by_width)
+		l->widths[s->width][width(past->calls)]++;
 	return histogram_add(&life->calls, &l->pages, past->calls) &&
 	       histogram_add(&life->bytes, &l->pages, past->bytes) &&
 	       histogram_add(&life->time_ns, &l->pages, past->time_ns);
@@ -341,13 +354,15 @@ static bool free_block(struct lives *l, struct place *at, const struct subject *
 {
 	const uint64_t block = next_freed(at);
 	struct lives_thread *thread = &l->threads[at->thread];
+	const struct counts now = { l->calls, l->bytes, thread->all_calls };
 	struct past past;
 	if (s->life == NO_LIFE)
 		return true;
 	count_for_heaptrack(l, s);
 	thread->frees++;
-	if (!take_past(l, at, block, l->calls, l->bytes, &past))
+	if (!take_past(l, at, block, &now, &past))
 		return true;
+	l->temporary += past.temporary;
 	l->threads[past.thread].live_blocks--;
 	l->threads[past.thread].live_bytes -= s->size;
 	thread->foreign += past.thread != at->thread;
@@ -529,8 +544,9 @@ static bool see_plain(struct lives *l, struct place *at)
 	const uint32_t end = at->next < c->n_records ? at->next : c->n_records;
 	const uint32_t stretch = l->n_stretches - 1;
 	struct allocation last = l->last;
-	uint64_t calls = l->calls, bytes = l->bytes, live = thread->live_bytes, most = thread->most_bytes;
-	uint64_t own_blocks = 0, own_bytes = 0;
+	struct counts now = { l->calls, l->bytes, thread->all_calls };
+	uint64_t live = thread->live_bytes, most = thread->most_bytes;
+	uint64_t frees = 0, temporary = 0, own_blocks = 0, own_bytes = 0;
 	uint32_t record = at->record;
 	bool fine = true;
 	for (; record < end && fine; record++) {
@@ -542,12 +558,11 @@ static bool see_plain(struct lives *l, struct place *at)
 			most = live > most ? live : most;
 			last.life = s->life;
 			last.size = s->size;
-			recent->bytes = bytes += s->size;
-			recent->calls = (uint32_t)++calls;
-			recent->thread_calls = (uint32_t)++thread->all_calls;
+			recent->bytes = now.bytes += s->size;
+			recent->calls = (uint32_t)++now.calls;
+			recent->thread_calls = (uint32_t)++now.thread_calls;
 			recent->stretch = stretch;
 			recent->life = s->life;
-			thread->live_blocks++;
 			continue;
 		}
 		if (s->role != MST_FREE || s->life == NO_LIFE)
@@ -555,14 +570,14 @@ static bool see_plain(struct lives *l, struct place *at)
 		struct life *life = &l->items[s->life];
 		life->temporary_by_heaptrack += last.life == s->life && last.size == s->size;
 		last = l->first;
-		thread->frees++;
-		if (!take_past(l, at, next_freed(at), calls, bytes, &past))
+		frees++;
+		if (!take_past(l, at, next_freed(at), &now, &past))
 			continue;
+		temporary += past.temporary;
 		if (past.thread == at->thread) {
 			fine = own_blocks++ || find_pair(l, at->thread, at->thread);
 			own_bytes += s->size;
 			live -= s->size;
-			thread->live_blocks--;
 		} else {
 			fine = count_pair(l, past.thread, at->thread, 1, s->size);
 			thread->foreign++;
@@ -572,12 +587,17 @@ static bool see_plain(struct lives *l, struct place *at)
 		fine = fine && end_life(l, life, s, &past);
 	}
 	at->record = record;
-	thread->calls += calls - l->calls;
-	thread->bytes += bytes - l->bytes;
+	const uint64_t blocks = now.calls - l->calls;
+	thread->calls += blocks;
+	thread->all_calls = now.thread_calls;
+	thread->bytes += now.bytes - l->bytes;
+	thread->frees += frees;
+	thread->live_blocks += blocks - own_blocks;
 	thread->live_bytes = live;
 	thread->most_bytes = most;
-	l->calls = calls;
-	l->bytes = bytes;
+	l->calls = now.calls;
+	l->bytes = now.bytes;
+	l->temporary += temporary;
 	l->last = last;
 	return fine && (!own_blocks || count_pair(l, at->thread, at->thread, own_blocks, own_bytes));
 }
@@ -759,6 +779,11 @@ struct observer *lives_observer(struct lives *l)
 	return &l->observer;
 }
 
+void lives_want_widths(struct lives *l)
+{
+	l->by_width = true;
+}
+
 void lives_end_before(struct lives *l, uint64_t time_ns)
 {
 	l->end_before_ns = time_ns;
@@ -796,6 +821,7 @@ const struct lives_pair *lives_pairs(const struct lives *l, size_t *n)
 
 const uint64_t (*lives_by_width(const struct lives *l))[LIVES_WIDTHS]
 {
+	assert(l->by_width);
 	return (const uint64_t(*)[LIVES_WIDTHS])l->widths;
 }
 

@@ -27,6 +27,9 @@ void lives_destroy(struct lives *lives); /* NULL is allowed */
 
 struct observer *lives_observer(struct lives *lives);
 
+/* Before the replay: lives_by_width() will be asked for. */
+void lives_want_widths(struct lives *lives);
+
 /* Before the replay: calls at this time, in ns, or after it don't count. */
 void lives_end_before(struct lives *lives, uint64_t time_ns);
 
@@ -87,7 +90,7 @@ struct lives_pair {
 /* In the order in which they came up; *n of them. */
 const struct lives_pair *lives_pairs(const struct lives *lives, size_t *n);
 
-/* All freed blocks by the widths in bits of size and lifetime in calls: blocks[size][calls]; 0 has no bits. */
+/* All freed blocks by the widths in bits of size and lifetime in calls: blocks[size][calls]; 0 has no bits. With lives_want_widths(). */
 enum { LIVES_WIDTHS = 65 };
 const uint64_t (*lives_by_width(const struct lives *lives))[LIVES_WIDTHS];
 

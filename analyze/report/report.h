@@ -39,6 +39,7 @@ enum report_need {
 	NEEDS_TEMPORARIES = 512, /* how many there are; lives know it, too */
 	NEEDS_THREAD_CHANGES = 2048,
 	NEEDS_TURNOVER = 1024, /* each record, too */
+	NEEDS_WIDTHS = 4096,   /* of blocks whose lives are read */
 	WANTS_LIVES = 16,      /* if the trace isn't large */
 };
 

@@ -228,6 +228,6 @@ static void write_sizes(struct report *r)
 const struct report_section section_sizes = {
 	.name = "sizes",
 	.help = "which sizes are asked for, and how long blocks of a size live",
-	.needs = NEEDS_LIVES,
+	.needs = NEEDS_LIVES | NEEDS_WIDTHS,
 	.write = write_sizes,
 };

@@ -106,6 +106,8 @@ static bool add_records(struct pass *pass, struct report *r, unsigned needs)
 	if (needs & ANY_LIVES &&
 	    (!(r->lives = lives_create(r->query->allowed)) || !add(pass, lives_observer(r->lives))))
 		return false;
+	if (r->lives && needs & NEEDS_WIDTHS)
+		lives_want_widths(r->lives);
 	if (needs & NEEDS_TEMPORARIES &&
 	    (!(r->temporaries = temporaries_create(mst_reader_info(r->reader))) ||
 	     !add(pass, temporaries_observer(r->temporaries))))
