@@ -34,7 +34,6 @@ enum hiding { NOT_ASKED, SHOWN, HIDDEN };
 struct entry {
 	struct site site;
 	bool known;
-	uint64_t id; /* 0: not asked */
 };
 
 #define LLOC "lloc"
@@ -64,8 +63,9 @@ struct sites {
 	const struct mst_frame *frames;
 	const struct mst_module *modules;
 	uint32_t n_stacks, n_frames, n_modules;
-	uint32_t room_stacks, room_frames, room_modules;
+	uint32_t room_stacks, room_ids, room_frames, room_modules;
 	struct entry *entries;   /* by stack */
+	uint64_t *ids;           /* by stack; 0: not asked */
 	uint64_t *frame_hashes;  /* by frame; 0: not asked */
 	bool *wrappers;          /* by frame; NULL: not asked */
 	uint8_t *hidden_modules; /* by module: enum hiding */
@@ -80,6 +80,7 @@ void sites_destroy(struct sites *s)
 	if (!s)
 		return;
 	free(s->entries);
+	free(s->ids);
 	free(s->frame_hashes);
 	free(s->wrappers);
 	free(s->hidden_modules);
@@ -124,7 +125,8 @@ static struct pattern pattern_of(const char *text)
 /* `n`: bytes of the text. */
 static bool pattern_matches(const struct pattern *p, const char *text, size_t n)
 {
-	if (n < p->begin || memcmp(text, p->text, p->begin) != 0)
+	/* Most begin otherwise, which a call would tell late. */
+	if (p->begin && (n < p->begin || *text != *p->text || memcmp(text, p->text, p->begin) != 0))
 		return false;
 	const char *rest = text + p->begin;
 	n -= p->begin;
@@ -465,11 +467,13 @@ static uint64_t frame_hash(struct sites *s, uint32_t frame)
 /* Pages ask for thousands of ids of stacks a hundred calls deep: a call costs one step, whatever its name. */
 uint64_t sites_id(struct sites *s, uint32_t stack)
 {
-	struct entry *entry = &s->entries[stack];
 	uint64_t hash = FNV_BASIS;
 	assert(stack < s->n_stacks);
-	if (entry->id)
-		return entry->id;
+	if (!array_reserve_zeroed(&s->ids, s->n_stacks, &s->room_ids, sizeof(*s->ids)))
+		return 0;
+	uint64_t *id = &s->ids[stack];
+	if (*id)
+		return *id;
 	for (; stack != MST_ROOT_STACK; stack = s->stacks[stack].parent) {
 		const uint64_t more = frame_hash(s, s->stacks[stack].frame);
 		if (!more)
@@ -477,8 +481,8 @@ uint64_t sites_id(struct sites *s, uint32_t stack)
 		hash = (hash ^ more) * FNV_PRIME;
 		hash ^= hash >> 32;
 	}
-	entry->id = hash ? hash : 1;
-	return entry->id;
+	*id = hash ? hash : 1;
+	return *id;
 }
 
 struct call_sites *sites_calls(const struct sites *s)
