@@ -180,11 +180,11 @@ static bool add_few(struct timeline *t, const struct mst_chunk *chunk, uint32_t 
 	return true;
 }
 
-static bool add_tokens(struct timeline *t, const struct mst_chunk *chunk, const uint32_t *counts)
+/* Accounts for all records by the counts of their tokens. */
+static bool add_tokens(struct timeline *t, const struct mst_chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
-		const uint32_t n = counts ? counts[i] : chunk->tokens[i].count;
-		if (n && !add_records(t, chunk, &chunk->tokens[i], n))
+		if (!add_records(t, chunk, &chunk->tokens[i], chunk->tokens[i].count))
 			return false;
 	}
 	return true;
@@ -197,12 +197,19 @@ static bool add_part(struct timeline *t, const struct mst_chunk *chunk, uint32_t
 		return add_few(t, chunk, from, to);
 	if (chunk->n_tokens == 0)
 		return true;
-	if (!array_reserve(&t->counts, chunk->n_tokens - 1, &t->room_counts, sizeof(*t->counts)))
+	if (!array_reserve_zeroed(&t->counts, chunk->n_tokens - 1, &t->room_counts, sizeof(*t->counts)))
 		return false;
-	memset(t->counts, 0, chunk->n_tokens * sizeof(*t->counts));
 	for (uint32_t i = from; i < to; i++)
 		t->counts[chunk->records[i]]++;
-	return add_tokens(t, chunk, t->counts);
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const uint32_t n = t->counts[i];
+		if (n == 0)
+			continue;
+		t->counts[i] = 0;
+		if (!add_records(t, chunk, &chunk->tokens[i], n))
+			return false;
+	}
+	return true;
 }
 
 static bool add_by_records(struct timeline *t, const struct mst_chunk *chunk)
@@ -244,7 +251,7 @@ static bool sums_suffice(struct observer *observer, const struct mst_reader *rea
 static int see_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
 	struct timeline *t = (struct timeline *)observer;
-	return begin_chunk(t, reader, chunk) && add_tokens(t, chunk, NULL) ? 0 : MST_ERR_NOMEM;
+	return begin_chunk(t, reader, chunk) && add_tokens(t, chunk) ? 0 : MST_ERR_NOMEM;
 }
 
 static int see_chunk(struct observer *observer, const struct mst_reader *reader,
