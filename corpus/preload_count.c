@@ -182,6 +182,7 @@ EXPORT void *valloc(size_t n)
 	return result(real_valloc(n));
 }
 
+EXPORT void *pvalloc(size_t n); /* not in all C libraries' headers */
 EXPORT void *pvalloc(size_t n)
 {
 	resolve();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of attachment.c and what is below it, on processors whose code msrec does not patch: no process is ever attached to. */
+/* In place of attachment.c and what is below it, where msrec does not patch code: no process is ever attached to. */
 #include "attachment.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ char *attachment_open(struct attachment **attachment, pid_t pid, const char *lib
 	(void)attachment;
 	(void)pid;
 	(void)library;
-	return refusal("can be attached to on x86-64 alone");
+	return refusal("can be attached to on x86-64 with glibc alone");
 }
 
 int attachment_family(struct attachment *attachment)

@@ -13,6 +13,7 @@
 #include "full_version.h"
 #include "help.h"
 #include "launch.h"
+#include "libc.h"
 #include "messages.h"
 #include "mst_limits.h"
 #include "option_words.h"
@@ -530,9 +531,11 @@ static void settle(struct command_line *line, struct argp_state *state)
 			   : capture->pages ? "pages"
 			   : capture->maps  ? "mmap"
 					    : "engine=valgrind");
-	if (!CPU_PATCHES_CODE && (line->pid || capture->pages))
-		argp_error(state, "--%s puts jumps into a program's code, which msrec does on x86-64 alone",
-			   line->pid ? "pid" : "pages");
+	if (!(CPU_PATCHES_CODE && LIBC_IS_PATCHED) && (line->pid || capture->pages))
+		argp_error(
+			state,
+			"--%s puts jumps into a program's code, which msrec does on x86-64 with glibc alone",
+			line->pid ? "pid" : "pages");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

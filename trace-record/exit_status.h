@@ -12,4 +12,10 @@
  */
 bool exit_status_read(int pidfd, pid_t pid, int *status);
 
+/* The status, as waitpid(2) gives it, of a process that has exited with `code`. */
+static inline int exit_status_of(int code)
+{
+	return code << 8;
+}
+
 #endif

@@ -471,7 +471,7 @@ static int status_of(const struct processes *ps, const struct process *p)
 		return ps->main_status;
 	if (p->status >= 0)
 		return p->status;
-	return own & SHM_EXITS ? W_EXITCODE((int)(own & 0xff), 0) : -1;
+	return own & SHM_EXITS ? exit_status_of((int)(own & 0xff)) : -1;
 }
 
 /* The writer's END unit says how the program ended. */

@@ -10,6 +10,7 @@
 
 #include "elf_file.h"
 #include "entry_planner.h"
+#include "libc.h"
 #include "os.h"
 
 #define NOTES_MOST (1u << 20)
@@ -19,7 +20,7 @@
 struct facts {
 	bool interpreted;
 	bool loader;         /* it is glibc's dynamic loader, run as a program */
-	const char *library; /* the C library, if the interpreter is that of another than glibc */
+	const char *library; /* the C library, if the interpreter is that of another than msrec's */
 	bool go;
 	bool own_malloc;       /* defined in the program: the loader prefers that to any library's */
 	bool asks;             /* it uses the requests of msrec.h */
@@ -61,22 +62,12 @@ static void look_at_notes(const struct elf_file *f, const Elf64_Phdr *segment, s
 
 /* ---- the interpreter ---- */
 
-/* An unknown name may be glibc's. */
 static void look_at_interpreter(const struct elf_file *f, const Elf64_Phdr *segment, struct facts *facts)
 {
-	static const char *const others[][2] = {
-		{ "ld-musl-", "musl" },
-		{ "ld64-uClibc", "uClibc" },
-		{ "linker64", "Android's" },
-	};
 	char *path = elf_file_part(f, segment->p_offset, segment->p_filesz, INTERPRETER_MOST);
-	const char *slash = path ? strrchr(path, '/') : NULL;
 
 	facts->interpreted = true;
-	for (size_t i = 0; slash && i < sizeof(others) / sizeof(*others); i++) {
-		if (strncmp(slash + 1, others[i][0], strlen(others[i][0])) == 0)
-			facts->library = others[i][1];
-	}
+	facts->library = path ? libc_of_loader(path) : NULL;
 	free(path);
 }
 
@@ -177,8 +168,12 @@ static char *objection_to(const struct facts *facts)
 			       ? NULL
 			       : text;
 	if (facts->library)
-		return asprintf(&text, "is linked with another C library (%s); the recorder is for glibc",
-				facts->library) < 0
+		return asprintf(&text,
+				"is linked with another C library (%s); the recorder is for " LIBC_NAME
+				"%s%s%s",
+				facts->library, libc_is_known(facts->library) ? ": an msrec built with " : "",
+				libc_is_known(facts->library) ? facts->library : "",
+				libc_is_known(facts->library) ? " records it" : "") < 0
 			       ? NULL
 			       : text;
 	if (facts->sanitizer)

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exit_status.h"
+
 extern char **environ;
 
 /* Whether two "NAME=value" have one name. */
@@ -130,7 +132,7 @@ bool push_child_ended(struct push_child *child, uint64_t now_ns, int *status)
 	if (got == 0 || (got < 0 && errno == EINTR))
 		return false;
 	if (got < 0)
-		*status = W_EXITCODE(127, 0);
+		*status = exit_status_of(127);
 	child->pid = 0;
 	return true;
 }

@@ -20,7 +20,7 @@ static const char *const sentences[] = {
 	[SHM_SKIP_STATIC] = "is statically linked, so the recorder cannot be loaded" ALONE,
 	[SHM_SKIP_PRIVILEGED] = "gains privileges, so the loader will not load the recorder" WITH_CHILDREN,
 	[SHM_SKIP_SANITIZER] = "has a sanitizer, which bears no recorder beside it" WITH_CHILDREN,
-	[SHM_SKIP_LIBRARY] = "is linked with another C library than glibc" WITH_CHILDREN,
+	[SHM_SKIP_LIBRARY] = "is linked with another C library than " LIBC_NAME WITH_CHILDREN,
 	[SHM_SKIP_MACHINE] = "is no 64-bit program for this processor" WITH_CHILDREN,
 	[SHM_SKIP_ENVIRONMENT] = "was executed without the recorder in its environment (LD_PRELOAD, " SHM_ENV
 				 ")" WITH_CHILDREN,

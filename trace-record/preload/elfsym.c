@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "libc/libc_objects.h"
+
 /* An object's symbols, from its dynamic section. */
 struct tables {
 	const ElfW(Sym) * symbols;
@@ -112,7 +114,7 @@ void *elfsym_next(const char *name)
 {
 	struct search search = { .name = name };
 
-	dl_iterate_phdr(visit, &search);
+	libc_each_object(visit, &search);
 	return search.found;
 }
 
@@ -120,7 +122,7 @@ void *elfsym_any(const char *name)
 {
 	struct search search = { .name = name, .past_us = true };
 
-	dl_iterate_phdr(visit, &search);
+	libc_each_object(visit, &search);
 	return search.found;
 }
 
@@ -157,8 +159,27 @@ bool elfsym_is_ours(const char *name)
 {
 	struct first first = { .name = name };
 
-	dl_iterate_phdr(visit_first, &first);
+	libc_each_object(visit_first, &first);
 	return first.ours;
+}
+
+struct pair {
+	const void *a, *b;
+};
+
+/* Stops at the object of either. */
+static int visit_pair(struct dl_phdr_info *object, size_t size, void *data)
+{
+	const struct pair *pair = data;
+	const int n = contains(object, pair->a) + contains(object, pair->b);
+
+	(void)size;
+	return n;
+}
+
+bool elfsym_are_together(const void *a, const void *b)
+{
+	return libc_each_object(visit_pair, &(struct pair){ a, b }) != 1;
 }
 
 struct place {
@@ -183,6 +204,6 @@ bool elfsym_is_of(const void *address, const char *file)
 {
 	struct place place = { .address = address, .file = file };
 
-	dl_iterate_phdr(visit_place, &place);
+	libc_each_object(visit_place, &place);
 	return place.found;
 }

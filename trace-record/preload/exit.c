@@ -3,14 +3,14 @@
  * Beginning and end of a recorded process: the start marker; the removal of the recorder from the environment; and at a
  * normal exit, as under Valgrind, the functions of libstdc++ and libc that free what these libraries keep to the end.
  */
-#include <stdio.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "exit.h"
 #include "export.h"
 #include "forks.h"
+#include "libc/libc_calls.h"
 #include "linked.h"
 #include "next_malloc.h"
 #include "os.h"
@@ -21,19 +21,7 @@ extern void __libc_freeres(void) __attribute__((weak));
 /* __gnu_cxx::__freeres() of libstdc++. */
 extern void _ZN9__gnu_cxx9__freeresEv(void) __attribute__((weak));
 
-extern FILE *_IO_list_all; /* stdio's files */
-
-/*
- * A process that ends by _exit() or quick_exit() discards stdio's buffers. libc's clean-up would write them, and seek files
- * that are shared with other processes back to what the program has read.
- */
-static void discard_buffers(void)
-{
-	for (FILE *f = _IO_list_all; f; f = f->_chain)
-		__fpurge(f);
-}
-
-static void free_resources(const struct unwind_regs *regs, bool quickly)
+void exit_free_resources(const struct unwind_regs *regs, bool quickly)
 {
 	static _Atomic bool done;
 	bool libc, cxx;
@@ -43,7 +31,7 @@ static void free_resources(const struct unwind_regs *regs, bool quickly)
 	    atomic_exchange(&done, true))
 		return;
 	if (quickly)
-		discard_buffers();
+		libc_discard_buffers();
 	next_ending = true;
 	if (cxx && _ZN9__gnu_cxx9__freeresEv)
 		_ZN9__gnu_cxx9__freeresEv();
@@ -52,25 +40,18 @@ static void free_resources(const struct unwind_regs *regs, bool quickly)
 	next_ending = false;
 }
 
-static void exit_handler(int status, void *unused)
-{
-	(void)unused;
-	recorder_note_exit(status);
-	free_resources(CALLER_REGS(), false);
-}
-
 static void quick_exit_handler(void)
 {
-	free_resources(CALLER_REGS(), true);
+	exit_free_resources(CALLER_REGS(), true);
 }
 
-/* exit() and quick_exit() end in handlers registered below; these are the other ways to end normally. */
+/* The other ways to end normally than exit() and quick_exit(). */
 EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	if (!next_ready)
 		next_resolve();
 	recorder_note_exit(status);
-	free_resources(CALLER_REGS(), true);
+	exit_free_resources(CALLER_REGS(), true);
 	next.exit_now(status);
 }
 
@@ -145,11 +126,7 @@ static __attribute__((constructor)) void begin(void)
 		next_resolve();
 	recorder_mark(MST_OP_START);
 	recorder_start_samples();
-	/*
-	 * Exit handlers run last in, first out, and the loader's own, which runs all destructors, is
-	 * registered after this one: so this comes after every destructor, in the middle of exit().
-	 */
-	on_exit(exit_handler, NULL);
+	libc_watch_exit();
 	at_quick_exit(quick_exit_handler);
 	forks_begin();
 	if (!recorder_traces_children(&trace_children) || trace_children)

@@ -2,19 +2,17 @@
 /* Forks are seen by handlers that libc's fork() calls; _Fork() calls no handlers and is replaced. */
 #include "forks.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "export.h"
+#include "libc/libc_calls.h"
 #include "next_malloc.h"
 #include "recorder.h"
 
 EXPORT pid_t fork(void);
 EXPORT pid_t _Fork(void);
-EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
-			     void *dso);
 
 static bool ready(void)
 {
@@ -25,20 +23,8 @@ void forks_begin(void)
 {
 	static _Atomic bool done;
 
-	if (next.register_atfork && !atomic_exchange(&done, true))
-		next.register_atfork(recorder_before_fork, recorder_forked, recorder_after_fork, NULL);
-}
-
-/*
- * pthread_atfork() calls this. The handlers registered first run last before a fork and first behind it. The recorder's must
- * be these: another handler may wait for a lock whose owner waits at the fork barrier.
- */
-EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *dso)
-{
-	if (!ready() || !next.register_atfork)
-		return ENOMEM;
-	forks_begin();
-	return next.register_atfork(before, in_parent, in_child, dso);
+	if (ready() && !atomic_exchange(&done, true))
+		libc_at_fork(recorder_before_fork, recorder_forked, recorder_after_fork);
 }
 
 /* Handlers do not learn that there is no child. */

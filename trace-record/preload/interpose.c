@@ -20,7 +20,6 @@
 #include "thread_lookup.h"
 
 /* Not in all libcs' headers. */
-EXPORT void cfree(void *p);
 EXPORT void free_sized(void *p, size_t size);
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size);
 EXPORT int dlclose(void *handle);
@@ -212,10 +211,9 @@ void interpose_delete(enum mst_op op, void *p, size_t size)
 		next.free(p);
 }
 
-EXPORT void cfree(void *p)
+bool interpose_freeing(const struct call *call, const struct unwind_regs *regs)
 {
-	if (freeing(&(struct call){ .op = MST_OP_FREE, .result = p }, CALLER_REGS()))
-		next.free(p);
+	return freeing(call, regs);
 }
 
 EXPORT void free_sized(void *p, size_t size)
@@ -290,30 +288,16 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	return p;
 }
 
-#define PAGE_LOG2 12
-
 EXPORT void *valloc(size_t size)
 {
 	void *p;
 
 	if (!ready())
-		return next_arena_alloc(size, (size_t)1 << PAGE_LOG2);
+		return next_arena_alloc(size, (size_t)1 << INTERPOSE_PAGE_LOG2);
 	p = next.valloc(size);
 	recorder_alloc(
-		&(struct call){ .op = MST_OP_VALLOC, .align_log2 = PAGE_LOG2, .result = p, .size = size },
-		CALLER_REGS());
-	return p;
-}
-
-EXPORT void *pvalloc(size_t size)
-{
-	void *p;
-
-	if (!ready())
-		return next_arena_alloc(size, (size_t)1 << PAGE_LOG2);
-	p = next.pvalloc(size);
-	recorder_alloc(
-		&(struct call){ .op = MST_OP_PVALLOC, .align_log2 = PAGE_LOG2, .result = p, .size = size },
+		&(struct call){
+			.op = MST_OP_VALLOC, .align_log2 = INTERPOSE_PAGE_LOG2, .result = p, .size = size },
 		CALLER_REGS());
 	return p;
 }

@@ -13,6 +13,8 @@
 #include "os.h"
 #include "recorder.h"
 
+#undef mmap64 /* a macro of older versions of musl */
+
 #ifndef MREMAP_DONTUNMAP /* glibc before 2.32 */
 #define MREMAP_DONTUNMAP 4
 #endif
@@ -39,26 +41,19 @@ static enum mst_op op_of(int protection, int flags)
 	return protection & PROT_WRITE ? MST_OP_MMAP_WRITE : MST_OP_MMAP_READ;
 }
 
-static inline void *map(void *address, size_t size, int protection, int flags, int fd, off_t offset,
-			uintptr_t sp)
+EXPORT void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
 	void *p = ready() ? next.mmap(address, size, protection, flags, fd, offset)
 			  : (void *)result_of(os_call6(SYS_mmap, (long)address, (long)size, protection, flags,
 						       fd, offset));
 
-	recorder_map(op_of(protection, flags), p == MAP_FAILED, 0, size, sp);
+	recorder_map(op_of(protection, flags), p == MAP_FAILED, 0, size, CALLER_SP());
 	return p;
 }
 
-EXPORT void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
-{
-	return map(address, size, protection, flags, fd, offset, CALLER_SP());
-}
-
-EXPORT void *mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset)
-{
-	return map(address, size, protection, flags, fd, offset, CALLER_SP());
-}
+/* The same, where an off_t has 64 bits. */
+EXPORT void *mmap64(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+	__attribute__((alias("mmap")));
 
 EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 {

@@ -3,8 +3,8 @@
  * The objects of this process: where they are mapped, and since when.
  *
  * _dl_find_object (glibc 2.35 and later: no lock, safe in signal handlers) finds an object by pc. Where it is missing,
- * dl_iterate_phdr does, which takes the loader's lock; it is asked once for each object, and for each uncached pc outside
- * all objects. Every object found is entered into the shared table (module_table.h) before its pc is used.
+ * libc_each_object() does, by glibc's dl_iterate_phdr with the loader's lock; it is asked once for each object, and for each
+ * uncached pc outside all objects. Every object found is entered into the shared table (module_table.h) before its pc is used.
  *
  * Any thread may call modules_find() at any time between modules_init() and the end of the process. It never allocates or
  * changes errno; it takes a spin lock of its own only while it enters an object.

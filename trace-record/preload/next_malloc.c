@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "elfsym.h"
+#include "libc/libc_calls.h"
 
 struct next next;
 bool next_ready;
@@ -34,15 +35,6 @@ size_t next_arena_readable(const void *p)
 	return (size_t)(next_arena + NEXT_ARENA_BYTES - (const char *)p);
 }
 
-/* True also if the objects are not known. */
-static bool are_in_one_object(void *a, void *b)
-{
-	struct modules_found at_a, at_b;
-
-	return !next.find_object || next.find_object(a, &at_a) != 0 || next.find_object(b, &at_b) != 0 ||
-	       at_a.map_start == at_b.map_start;
-}
-
 bool next_resolve(void)
 {
 	static _Atomic bool resolving;
@@ -59,7 +51,6 @@ bool next_resolve(void)
 	next.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
 	next.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
 	next.valloc = dlsym(RTLD_NEXT, "valloc");
-	next.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
 	next.mmap = dlsym(RTLD_NEXT, "mmap");
 	next.mremap = dlsym(RTLD_NEXT, "mremap");
 	next.munmap = dlsym(RTLD_NEXT, "munmap");
@@ -68,12 +59,12 @@ bool next_resolve(void)
 	next.prlimit = dlsym(RTLD_NEXT, "prlimit");
 	next.dlclose = dlsym(RTLD_NEXT, "dlclose");
 	next.fork = dlsym(RTLD_NEXT, "fork");
-	next.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
 	next.execve = dlsym(RTLD_NEXT, "execve");
 	next.execvpe = dlsym(RTLD_NEXT, "execvpe");
 	next.fexecve = dlsym(RTLD_NEXT, "fexecve");
 	next.posix_spawn = dlsym(RTLD_NEXT, "posix_spawn");
 	next.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
+	next.exit = dlsym(RTLD_NEXT, "exit");
 	next.exit_now = dlsym(RTLD_NEXT, "_exit");
 	next.prctl = dlsym(RTLD_NEXT, "prctl");
 	/*
@@ -86,7 +77,8 @@ bool next_resolve(void)
 	next.execveat = elfsym_next("execveat");
 	next.setname = (int (*)(uintptr_t, const char *))elfsym_next("pthread_setname_np");
 	next.find_object = (modules_find_function *)elfsym_next("_dl_find_object");
-	next.reallocarray_is_libcs = are_in_one_object((void *)next.reallocarray, (void *)next.exit_now);
+	next.reallocarray_is_libcs = elfsym_are_together((void *)next.reallocarray, (void *)next.exit_now);
+	libc_resolve();
 	__atomic_store_n(&next_ready, true, __ATOMIC_RELEASE);
 	return true;
 }

@@ -36,7 +36,7 @@ struct next {
 	int (*posix_memalign)(void **, size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t);
 	void *(*valloc)(size_t);
-	void *(*pvalloc)(size_t);
+	void *(*pvalloc)(size_t); /* glibc's alone */
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*munmap)(void *, size_t);
@@ -46,14 +46,17 @@ struct next {
 	int (*dlclose)(void *);
 	pid_t (*fork)(void);
 	pid_t (*fork_only)(void); /* _Fork, may be NULL */
-	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
+	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void),
+			       void *);                                        /* glibc's __register_atfork */
+	int (*pthread_atfork)(void (*)(void), void (*)(void), void (*)(void)); /* musl's alone */
 	int (*execve)(const char *, char *const[], char *const[]);
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*fexecve)(int, char *const[], char *const[]);
 	int (*execveat)(int, const char *, char *const[], char *const[], int); /* may be NULL */
 	next_spawn *posix_spawn, *posix_spawnp;
 	int (*prctl)(int, ...);
-	int (*setname)(uintptr_t, const char *);         /* pthread_setname_np, may be NULL */
+	int (*setname)(uintptr_t, const char *); /* pthread_setname_np, may be NULL */
+	void (*exit)(int);
 	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
 	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
 };

@@ -41,9 +41,14 @@ static void leave_event(struct process *p, uint32_t ring_id)
 	segments_abandon(p);
 }
 
-/* Keeps what the child needs of the thread that forks. Returns the number of the fork. */
+/*
+ * Keeps what the child needs of the thread that forks. Returns the number of the fork. The parent's mutexes are none of the
+ * child's: else it would write to them when it locks its own.
+ */
 static uint32_t leave_thread(struct process *p, struct thread *t)
 {
+	if (LIBC_FORKS_LIST && t->locked)
+		t->locked->list.next = &t->locked->list;
 	while (t->inside == EMITTING) {
 		leave_event(p, t->ring_id);
 		if (!t->nested)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libc.h"
 #include "os.h"
 
 #define SCRIPTS 4u    /* a script's interpreter may be a script, as often as the kernel allows it */
@@ -60,19 +61,15 @@ static bool begins_with(const char *name, const char *const *prefixes, size_t n)
 	return false;
 }
 
-/* An unknown name may be glibc's. */
 static void look_at_interpreter(struct elf *elf, const Elf64_Phdr *segment)
 {
-	static const char *const others[] = { "ld-musl-", "ld64-uClibc", "linker64" };
 	char path[PROGRAM_FILE_PATH + 1] = { 0 };
-	const char *slash;
 
 	elf->interpreted = true;
 	if (segment->p_filesz > PROGRAM_FILE_PATH ||
 	    !read_at(elf->fd, segment->p_offset, path, segment->p_filesz))
 		return;
-	slash = strrchr(path, '/');
-	elf->foreign = slash && begins_with(slash + 1, others, sizeof(others) / sizeof(*others));
+	elf->foreign = libc_of_loader(path);
 }
 
 static bool look_at_segments(struct elf *elf, const Elf64_Ehdr *header)

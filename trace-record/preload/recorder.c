@@ -743,14 +743,21 @@ static bool is_in_handler(struct thread *t, const struct unwind_regs *regs)
 }
 
 /* A child of vfork() has its parent's memory, and its parent goes on. */
+void recorder_note_end(void)
+{
+	struct process *p = process_now();
+
+	if (p && p->pid == os_pid())
+		process_note_ended_threads(p);
+}
+
 void recorder_note_exit(int status)
 {
 	struct process *p = process_now();
 
-	if (!p || p->pid != os_pid())
-		return;
-	process_note_ended_threads(p);
-	atomic_store(&p->segment->exit_status, SHM_EXITS | ((uint32_t)status & 0xff));
+	if (p && p->pid == os_pid())
+		atomic_store(&p->segment->exit_status, SHM_EXITS | ((uint32_t)status & 0xff));
+	recorder_note_end();
 }
 
 bool recorder_freeres_wanted(bool *libc, bool *cxx, const struct unwind_regs *regs)

@@ -120,7 +120,10 @@ void recorder_after_fork(void);
 /* Whether programs that this one executes are to be recorded; false if nothing is recorded. */
 bool recorder_traces_children(bool *yes);
 
-/* The process is about to exit with this status, which the kernel may tell its parent alone. */
+/* The process is about to exit: threads that have ended by now did so before it. */
+void recorder_note_end(void);
+
+/* The same, with its status, which the kernel may tell its parent alone. */
 void recorder_note_exit(int status);
 
 /*

@@ -3,7 +3,6 @@
  * Limits that the program sets itself. One on address space would count the recorder's shared memory, too, and leave the
  * program nothing: so unclaimed segments are unmapped then.
  */
-#undef _FILE_OFFSET_BITS /* or setrlimit would be another name for setrlimit64, and both are wanted */
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -27,7 +26,12 @@ static void limited(pid_t pid, int resource, uint64_t most)
 		recorder_leave_room(most);
 }
 
-static int set_limit(int resource, const struct rlimit *limit)
+/* Under their names for the linker: C libraries declare them with types of their own. */
+EXPORT int set_limit(int resource, const struct rlimit *limit) __asm__("setrlimit");
+EXPORT int set_limit_of(pid_t pid, int resource, const struct rlimit *limit,
+			struct rlimit *old) __asm__("prlimit");
+
+EXPORT int set_limit(int resource, const struct rlimit *limit)
 {
 	const int result = ready() ? next.setrlimit(resource, limit) : -1;
 
@@ -36,7 +40,7 @@ static int set_limit(int resource, const struct rlimit *limit)
 	return result;
 }
 
-static int set_limit_of(pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old)
+EXPORT int set_limit_of(pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old)
 {
 	const int result = ready() ? next.prlimit(pid, resource, limit, old) : -1;
 
@@ -45,25 +49,9 @@ static int set_limit_of(pid_t pid, int resource, const struct rlimit *limit, str
 	return result;
 }
 
-_Static_assert(sizeof(struct rlimit) == sizeof(struct rlimit64), "of 64 bits each");
+_Static_assert(sizeof(struct rlimit) == 2 * sizeof(uint64_t), "as struct rlimit64");
 
-EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
-{
-	return set_limit(resource, limit);
-}
-
-EXPORT int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *limit)
-{
-	return set_limit(resource, (const struct rlimit *)limit);
-}
-
-EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlimit *limit, struct rlimit *old)
-{
-	return set_limit_of(pid, resource, limit, old);
-}
-
-EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *limit,
-		     struct rlimit64 *old)
-{
-	return set_limit_of(pid, resource, (const struct rlimit *)limit, (struct rlimit *)old);
-}
+EXPORT int set_limit_64(int resource, const struct rlimit *limit) __asm__("setrlimit64")
+	__attribute__((alias("setrlimit")));
+EXPORT int set_limit_of_64(pid_t pid, int resource, const struct rlimit *limit,
+			   struct rlimit *old) __asm__("prlimit64") __attribute__((alias("prlimit")));

@@ -16,6 +16,13 @@
 #include "machine_context.h"
 #include "os.h"
 
+/* The thread that a timer signals: musl has a name for it, glibc only the member itself. */
+#ifdef sigev_notify_thread_id
+#define EVENT_TID sigev_notify_thread_id
+#else
+#define EVENT_TID _sigev_un._tid
+#endif
+
 #define MS_PER_S 1000u
 #define NS_PER_MS 1000000u
 
@@ -56,7 +63,7 @@ bool sampler_begin_thread(int *timer, uint32_t ms)
 	if (*timer)
 		os_call6(SYS_timer_delete, *timer - 1, 0, 0, 0, 0, 0);
 	*timer = 0;
-	event._sigev_un._tid = (pid_t)os_tid();
+	event.EVENT_TID = (pid_t)os_tid();
 	if (os_call6(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&id, 0, 0, 0) < 0)
 		return false;
 	*timer = id + 1;

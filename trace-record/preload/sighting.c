@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "libc/libc_objects.h"
 #include "os.h"
 
 static modules_find_function *find_object;
@@ -131,7 +132,7 @@ static bool find_by_loader(uintptr_t pc, struct sighting *seen)
 	return true;
 }
 
-/* One call of dl_iterate_phdr(). */
+/* One call of libc_each_object(). */
 struct iteration {
 	uintptr_t pc;
 	uint32_t position;
@@ -170,7 +171,7 @@ bool sighting_find(uintptr_t pc, struct sighting *seen)
 
 	if (find_object)
 		return find_by_loader(pc, seen);
-	return dl_iterate_phdr(visit_object, &iteration) == 1;
+	return libc_each_object(visit_object, &iteration) == 1;
 }
 
 /* ---- what an object's file says ---- */

@@ -18,7 +18,7 @@
 struct sighting {
 	uintptr_t start, end, bias; /* before sighting_complete(), [start, end) may be one segment */
 	const void *identity;       /* link map, or the program headers' address */
-	const struct link_map *map; /* NULL when found by dl_iterate_phdr */
+	const struct link_map *map; /* NULL when found by libc_each_object() */
 	const char *name;
 	uint64_t name_hash; /* 0: the name has not been read */
 	const ElfW(Phdr) * headers;
@@ -27,7 +27,7 @@ struct sighting {
 	uint32_t order; /* used when map is NULL */
 };
 
-/* How objects are found: by _dl_find_object(), or (NULL) by dl_iterate_phdr(). */
+/* How objects are found: by _dl_find_object(), or (NULL) by libc_each_object(). */
 void sighting_init(modules_find_function *find);
 
 /* The object around `pc`. False: there is none. Without _dl_find_object() the sighting is complete. */

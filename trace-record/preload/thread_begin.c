@@ -138,6 +138,15 @@ static void set_up_producer(struct process *p, struct producer *r)
 	RECORDER_ASSERT(r->tail <= r->head && r->head - r->tail <= r->size && r->head % 8 == 0);
 }
 
+/* For a child that the thread may fork. */
+static void note_list(struct thread *t)
+{
+	size_t size;
+
+	if (LIBC_FORKS_LIST && os_call6(SYS_get_robust_list, 0, (long)&t->locked, (long)&size, 0, 0, 0) < 0)
+		t->locked = NULL;
+}
+
 /* Makes a claimed ring the calling thread's; `outer`: the state whose event the thread is in. */
 static void set_up_thread(struct process *p, struct thread *t, const struct thread *outer)
 {
@@ -161,6 +170,7 @@ static void set_up_thread(struct process *p, struct thread *t, const struct thre
 		shm_lock_for_life(&ring->owner);
 	else
 		shm_take_over(&ring->owner);
+	note_list(t);
 	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
 }
 

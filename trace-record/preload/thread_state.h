@@ -76,6 +76,8 @@ struct thread {
 	struct thread_operator cxx;
 	struct thread_extras extras;
 	struct thread_fork fork;
+	struct robust_list_head
+		*locked; /* the C library's list of the thread's robust mutexes; NULL: not known */
 };
 
 /* From here on calls by the thread come from signal handlers. Returns what the thread was inside before. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "libc.h"
 #include "recorder_assert.h"
 
 /* Guesses by the innermost frame and by where earlier guesses failed, used when the last node gives no good guess. */
@@ -73,7 +74,8 @@ size_t unwind_stack_bytes(uint32_t capacity)
 	       rounded(2 * UNWIND_CONTEXTS_PER_NODE * capacity * sizeof(uint32_t)) +
 	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity / 2 * sizeof(struct step)) +
 	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
-	       rounded(SCRIPT_LINES * sizeof(struct script_line));
+	       rounded(SCRIPT_LINES * sizeof(struct script_line)) +
+	       (LIBC_HAS_TABLES ? 0 : sizeof(struct return_path_work));
 }
 
 struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t wanted)
@@ -116,6 +118,8 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->walker.reads = (struct link *)at;
 	at += rounded(READS_PER_NODE * capacity * sizeof(struct link));
 	m->walker.lines = (struct script_line *)at;
+	at += rounded(SCRIPT_LINES * sizeof(struct script_line));
+	m->walker.path = (struct return_path_work *)at;
 	m->walker.reads_most = READS_PER_NODE * capacity / 2;
 	memset(&m->stack.nodes[UNWIND_ROOT], 0, sizeof(*m->stack.nodes));
 	unwind_forget_all(m);

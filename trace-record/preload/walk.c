@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frametables.h"
+#include "libc.h"
 #include "machine_context.h"
 #include "modules.h"
 #include "os.h"
@@ -12,6 +13,7 @@
 #include "scripts.h"
 #include "sigreturn.h"
 #include "take_registers.h"
+#include "untabled.h"
 
 /* A frame larger than this is not believed when its size comes from the frame pointer alone. */
 #define POINTER_FRAME_BYTES_MAX ((uintptr_t)1 << 20)
@@ -60,6 +62,8 @@ static __attribute__((noinline)) uint64_t rule_learn(struct walker *walker, stru
 		rule = frametables_rule(place_in_code(w));
 	if (rule == RULE_NONE && (!is_in_module(w->pc) || is_sigreturn(w->pc)))
 		return RULE_GENERAL;
+	if (rule == RULE_NONE)
+		rule = untabled_rule(walker, w);
 	if (rule == RULE_NONE)
 		rule = RULE_GENERAL | RULE_NO_TABLE;
 	if (w->caching)
@@ -306,8 +310,12 @@ static bool step_tables(struct walker *walker, struct walk *w, struct step *step
 /* Code without tables leaves the other registers unknown. */
 static bool step_untabled(struct walker *walker, struct walk *w, struct step *step)
 {
+	const uint64_t rule = LIBC_HAS_TABLES ? RULE_NONE : rule_find(walker, w);
+
 	walker->registers.known = 0;
-	return step_frame_pointer(walker, w, step);
+	if (RULE_KIND(rule) == RULE_COMPACT)
+		return step_compact(walker, w, step, rule);
+	return RULE_KIND(rule) != RULE_OUTERMOST && step_frame_pointer(walker, w, step);
 }
 
 static __attribute__((noinline)) bool step_general(struct walker *walker, struct walk *w, struct step *step)

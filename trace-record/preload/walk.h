@@ -17,6 +17,7 @@
 
 #include "cfi.h"
 #include "registers.h"
+#include "return_path.h"
 #include "rules.h"
 
 /* Bounds of code addresses: the first page is never mapped, the top half is the kernel's. */
@@ -76,6 +77,7 @@ struct walker {
 		*lines; /* [SCRIPT_LINES], by instruction; what an earlier thread knew holds, too */
 	struct cfi_work work;
 	struct cfi_state registers; /* of the present frame, in walks with all registers */
+	struct return_path_work *path;
 };
 
 /* A frame of the C function that runs scripts. Its scripts' frames lie between it and its caller. */

@@ -100,7 +100,7 @@ uint32_t os_read_file(const char *path, char *bytes, uint32_t most)
 
 uint64_t os_address_space(void)
 {
-	struct rlimit64 limit;
+	struct rlimit limit; /* of 64 bits each, as on all 64-bit machines */
 
 	return os_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) < 0 ? UINT64_MAX : limit.rlim_cur;
 }

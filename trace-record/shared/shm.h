@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "entry_plan.h"
+#include "libc.h"
 #include "module_table.h"
 #include "mst_op.h"
 #include "script_table.h"
@@ -328,21 +329,21 @@ static inline void shm_take_over(pthread_mutex_t *mutex)
 		pthread_mutex_consistent(mutex);
 }
 
-/*
- * Whether the thread that locked a robust mutex is gone (dead, or its process became another
- * program). The lock word is the first member of glibc's pthread_mutex_t.
- */
+static inline _Atomic uint32_t *shm_owner_word(pthread_mutex_t *mutex)
+{
+	return (_Atomic uint32_t *)mutex + LIBC_MUTEX_WORD;
+}
+
+/* Whether the thread that locked a robust mutex is gone: dead, or its process became another program. */
 static inline bool shm_owner_gone(pthread_mutex_t *mutex)
 {
-	const uint32_t word = atomic_load_explicit((_Atomic uint32_t *)mutex, memory_order_acquire);
-
-	return word & FUTEX_OWNER_DIED;
+	return atomic_load_explicit(shm_owner_word(mutex), memory_order_acquire) & FUTEX_OWNER_DIED;
 }
 
 /* The owner of the mutex goes before its thread ends. */
 static inline void shm_leave(pthread_mutex_t *mutex)
 {
-	atomic_fetch_or((_Atomic uint32_t *)mutex, FUTEX_OWNER_DIED);
+	atomic_fetch_or(shm_owner_word(mutex), FUTEX_OWNER_DIED);
 }
 
 /* ---- events ---- */
