@@ -74,6 +74,8 @@ static void *(*real_aligned_alloc)(size_t, size_t);
 static void *(*real_valloc)(size_t);
 static void *(*real_pvalloc)(size_t);
 
+EXPORT void *pvalloc(size_t n); /* not in all C libraries' headers */
+
 /* dlsym stores an object pointer into a function pointer, as POSIX wants it. */
 static void resolve_one(void *function, const char *name)
 {
@@ -106,6 +108,48 @@ static void open_account(void)
 	close(fd);
 }
 
+#ifndef __GLIBC__
+/* musl makes some functions of others by calls that are seen here, and by the recorder: these are not. */
+static void *made_calloc(size_t members, size_t n)
+{
+	size_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(members, n, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	p = real_malloc(bytes);
+	return p ? memset(p, 0, bytes) : NULL;
+}
+
+static int made_posix_memalign(void **block, size_t alignment, size_t n)
+{
+	void *p = alignment < sizeof(p) ? NULL : real_aligned_alloc(alignment, n);
+
+	if (p)
+		*block = p;
+	return alignment < sizeof(p) ? EINVAL : p ? 0 : errno;
+}
+
+static void *made_valloc(size_t n)
+{
+	return real_aligned_alloc(4096, n);
+}
+
+static void make_of_others(void)
+{
+	real_calloc = made_calloc;
+	real_memalign = real_aligned_alloc;
+	real_posix_memalign = made_posix_memalign;
+	real_valloc = made_valloc;
+}
+#else
+static void make_of_others(void)
+{
+}
+#endif
+
 static void resolve(void)
 {
 	if (real_malloc)
@@ -118,6 +162,7 @@ static void resolve(void)
 	resolve_one(&real_aligned_alloc, "aligned_alloc");
 	resolve_one(&real_valloc, "valloc");
 	resolve_one(&real_pvalloc, "pvalloc");
+	make_of_others();
 	resolve_one(&real_malloc, "malloc");
 	open_account();
 }

@@ -42,6 +42,45 @@ WITNESS void *calloc(size_t n, size_t size);
 WITNESS void *realloc(void *old, size_t size);
 WITNESS void free(void *p);
 
+#ifndef __GLIBC__
+/* What libgcc asks of glibc; the recorder, which would find it, does not. */
+__attribute__((visibility("hidden"))) int _dl_find_object(void *pc, struct modules_found *found);
+
+struct search {
+	uintptr_t pc;
+	struct modules_found *found;
+};
+
+static int visit(struct dl_phdr_info *object, size_t size, void *data)
+{
+	const struct search *search = data;
+	bool inside = false;
+
+	(void)size;
+	*search->found = (struct modules_found){ 0 };
+	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+		const uintptr_t start = object->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && search->pc - start < p->p_memsz) {
+			inside = true;
+			search->found->map_start = (void *)start;
+			search->found->map_end = (void *)(start + p->p_memsz);
+		} else if (p->p_type == PT_GNU_EH_FRAME) {
+			search->found->frames = (void *)start;
+		}
+	}
+	return inside;
+}
+
+int _dl_find_object(void *pc, struct modules_found *found)
+{
+	struct search search = { (uintptr_t)pc, found };
+
+	return dl_iterate_phdr(visit, &search) == 1 ? 0 : -1;
+}
+#endif
+
 /* The state of a thread. */
 struct witness {
 	bool busy;
@@ -228,6 +267,20 @@ WITNESS void *realloc(void *old, size_t size)
 		memcpy(p, old, size < readable ? size : readable);
 	return p;
 }
+
+#ifndef __GLIBC__
+WITNESS void *aligned_alloc(size_t align, size_t size);
+
+/* musl refuses to align blocks where malloc() alone is replaced. */
+WITNESS void *aligned_alloc(size_t align, size_t size)
+{
+	static void *(*real)(size_t, size_t);
+
+	if (!real)
+		real = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+	return real(align, size);
+}
+#endif
 
 WITNESS void free(void *p)
 {
