@@ -255,6 +255,31 @@ int main(int argc, char **argv)
 }
 """
 
+# What a C++ run-time library has: Debian has none for musl.
+OPERATORS = r"""
+#include <stdlib.h>
+void *_Znwm(size_t n) { return malloc(n ? n : 1); }
+void *_Znam(size_t n) { return _Znwm(n); }
+void _ZdlPv(void *p) { free(p); }
+void _ZdaPv(void *p) { _ZdlPv(p); }
+void _ZdlPvm(void *p, size_t n) { (void)n; _ZdlPv(p); }
+void *_ZnwmSt11align_val_t(size_t n, size_t align) { return aligned_alloc(align, n); }
+void _ZdlPvSt11align_val_t(void *p, size_t align) { (void)align; free(p); }
+"""
+CALLS_OPERATORS = r"""
+#include <stddef.h>
+void *_Znwm(size_t n), *_Znam(size_t n), *_ZnwmSt11align_val_t(size_t n, size_t align);
+void _ZdlPv(void *p), _ZdaPv(void *p), _ZdlPvm(void *p, size_t n), _ZdlPvSt11align_val_t(void *p, size_t align);
+int main(void)
+{
+	_ZdlPv(_Znwm(100));
+	_ZdlPvm(_Znwm(50), 50);
+	_ZdaPv(_Znam(20));
+	_ZdlPvSt11align_val_t(_ZnwmSt11align_val_t(128, 64), 64);
+	return _Znwm(7) == NULL;
+}
+"""
+
 # What the C libraries allocate there has different sizes, or is not by malloc().
 OF_LIBRARY = {"main;own_tree", "main;own_threads"}
 
@@ -333,6 +358,14 @@ class Musl:
 
     def test_calloc(self):
         self.record(self.musl, self.compile("cleared", CLEARED, True, "-O1"))
+
+    def test_operators(self):
+        for name in ("libstdc++.so.6", "libother.so"):     # the recorder knows the first by its name
+            library = self.compile(name, OPERATORS, True, "-shared", "-fPIC")
+            self.record(self.musl, self.compile("calls", CALLS_OPERATORS, True, library, "-Wl,-rpath,$ORIGIN"))
+            stat = self.musl.stat(self.path("t"))
+            found = {key: stat[key] for key in ("new", "new_array", "malloc", "free", "live", "unknown")}
+            assert found == {"new": 4, "new_array": 1, "malloc": 0, "free": 4, "live": 7, "unknown": 0}, found
 
     def test_killed(self):
         self.record(self.musl, self.compile("life", LIFE, True), "kill", status=-signal.SIGKILL)
