@@ -8,6 +8,7 @@
 
 #include "accounting.h"
 #include "check.h"
+#include "merge.h"
 #include "mst_limits.h"
 #include "page_events.h"
 #include "tracee_state.h"
@@ -741,30 +742,43 @@ static inline bool must_wait(struct tracee *t, const struct consumer_event *e, c
 	return __builtin_expect(e->op == MST_OP_FORK, 0) && !fork_states_have_room(&t->forks, clock);
 }
 
-/* The consumer with the earliest event before `until`, and the stamp up to which it may run. NULL: none may. */
-static struct consumer *earliest(struct tracee *t, const struct clock *clock, uint64_t until, uint64_t *limit)
+/* All consumers that have an event stamped `until` at the latest. */
+static void fill_merge(struct tracee *t, struct merge *merge, uint64_t until)
 {
-	struct consumer *best = NULL;
-	uint64_t best_stamp = UINT64_MAX;
-
-	*limit = until;
+	merge_clear(merge);
 	for (uint32_t i = 0; i < t->n_consumers; i++) {
 		struct consumer *consumer = &t->consumers[i];
 		const struct consumer_event *e = consumer->ring ? consumer_peek(consumer) : NULL;
 
-		if (!e || e->stamp > until)
-			continue;
-		if (e->stamp < best_stamp) {
-			if (best)
-				*limit = best_stamp;
-			best = consumer;
-			best_stamp = e->stamp;
-		} else if (e->stamp < *limit) {
-			*limit = e->stamp;
-		}
+		if (e && e->stamp <= until)
+			merge_add(merge, (struct merge_item){ e->stamp, i });
 	}
-	assert(*limit <= until && (!best || best_stamp <= *limit));
-	return best && !must_wait(t, consumer_peek(best), clock) ? best : NULL;
+}
+
+/* The consumer with the earliest event, and the stamp up to which it may run. NULL: none may. */
+static inline struct consumer *earliest(struct tracee *t, const struct merge *merge,
+					const struct clock *clock, uint64_t until, uint64_t *limit)
+{
+	const struct merge_item *const first = merge_first(merge);
+	struct consumer *consumer;
+
+	if (!first)
+		return NULL;
+	consumer = &t->consumers[first->ring_id];
+	*limit = merge_second_stamp(merge, until);
+	assert(first->stamp <= *limit && *limit <= until);
+	return must_wait(t, consumer_peek(consumer), clock) ? NULL : consumer;
+}
+
+/* The first consumer has run. */
+static inline void update_merge(struct merge *merge, struct consumer *consumer, uint64_t until)
+{
+	const struct consumer_event *e = consumer_peek(consumer);
+
+	if (e && e->stamp <= until)
+		merge_set_first(merge, e->stamp);
+	else
+		merge_drop_first(merge);
 }
 
 /* The invariants of tracee_state.h, in O(n). */
@@ -787,15 +801,17 @@ int64_t tracee_take(struct tracee *t, const struct clock *clock, uint64_t until)
 {
 	const int64_t most = t->batch;
 	struct consumer *consumer;
+	struct merge merge;
 	uint64_t limit;
 	int64_t taken = 0;
 	int err = 0, first_err = tracee_look_at_rings(t);
-	const bool looked = !first_err;
 
-	if (looked)
+	merge_clear(&merge);
+	if (!first_err) {
 		first_err = look_at_generated(t);
-
-	while (looked && taken < most && (consumer = earliest(t, clock, until, &limit))) {
+		fill_merge(t, &merge, until);
+	}
+	while (taken < most && (consumer = earliest(t, &merge, clock, until, &limit))) {
 		const struct consumer_event *e;
 
 		do {
@@ -813,6 +829,7 @@ int64_t tracee_take(struct tracee *t, const struct clock *clock, uint64_t until)
 				t->counts.lost++;
 			}
 		} while (e && taken < most);
+		update_merge(&merge, consumer, until);
 		if (consumer->thread.gone && (err = tracee_end_thread(t, consumer)))
 			first_err = first_err ? first_err : err;
 	}
