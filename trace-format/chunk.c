@@ -5,18 +5,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "mst_limits.h"
 #include "unit.h"
 #include "wire.h"
 
+#define FIRST_ROOM 4096u /* records: most programs are short */
+
+static bool reserve_token(struct chunk *chunk)
+{
+	return array_reserve(&chunk->tokens, chunk->n_tokens, &chunk->tokens_room, sizeof(*chunk->tokens));
+}
+
+bool chunk_reserve(struct chunk *chunk, uint32_t n)
+{
+	const uint32_t wanted = chunk->n_records + n;
+	uint32_t room = chunk->records_room ? chunk->records_room : FIRST_ROOM;
+	uint16_t *records;
+
+	assert(wanted <= chunk->capacity);
+	if (wanted <= chunk->records_room)
+		return true;
+	while (room < wanted)
+		room *= 2;
+	room = room < chunk->capacity ? room : chunk->capacity;
+	records = realloc(chunk->records, room * sizeof(*records));
+	if (!records)
+		return false;
+	chunk->records = records;
+	chunk->records_room = room;
+	return true;
+}
+
 int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
 	*chunk = (struct chunk){ .capacity = capacity, .stamps.units = CHUNK_STAMP_UNITS, .epoch = 1 };
-	chunk->records = malloc(capacity * sizeof(*chunk->records));
-	chunk->tokens = malloc(MST_MAX_TOKENS * sizeof(*chunk->tokens));
-	if (!chunk->records || !chunk->tokens)
-		return MST_ERR_NOMEM;
-	return 0;
+	return chunk_reserve(chunk, 1) && reserve_token(chunk) ? 0 : MST_ERR_NOMEM;
 }
 
 void chunk_finish(struct chunk *chunk)
@@ -69,12 +93,12 @@ int chunk_copy(struct chunk *to, const struct chunk *from)
 {
 	int err;
 
-	assert(from->n_records <= from->capacity);
+	assert(from->n_records <= from->records_room);
 	*to = *from;
 	to->effects = NULL;
 	to->n_effects = 0;
-	to->records = malloc(from->capacity * sizeof(*to->records));
-	to->tokens = malloc(MST_MAX_TOKENS * sizeof(*to->tokens));
+	to->records = malloc(from->records_room * sizeof(*to->records));
+	to->tokens = malloc(from->tokens_room * sizeof(*to->tokens));
 	err = copy_columns(&to->columns, &from->columns) | copy_numbers(&to->numbers[0], &from->numbers[0]) |
 	      copy_numbers(&to->numbers[1], &from->numbers[1]);
 	if (err || !to->records || !to->tokens)
@@ -121,7 +145,7 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 {
 	const uint32_t at = chunk->n_records;
 
-	assert(at < chunk->capacity);
+	assert(at < chunk->records_room);
 	assert(chunk->stamps.record <= at && chunk->stamps.run <= at);
 	if (time < chunk->stamps.last_time)
 		time = chunk->stamps.last_time;
@@ -188,7 +212,7 @@ int chunk_list_token(struct chunk *chunk, uint32_t kind, enum mst_role role)
 	const uint32_t place = chunk_place(kind, role), number = chunk->n_tokens;
 
 	assert(number < MST_MAX_TOKENS);
-	if (place >= numbers->n && grow(numbers, place) != 0)
+	if ((place >= numbers->n && grow(numbers, place) != 0) || !reserve_token(chunk))
 		return MST_ERR_NOMEM;
 	chunk->n_tokens++;
 	numbers->items[place].local = (uint32_t)chunk->epoch << 16 | number;
@@ -202,7 +226,7 @@ int chunk_add_token(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
 	const uint32_t number = chunk->n_tokens;
 
-	assert(chunk->n_records < chunk->capacity);
+	assert(chunk->n_records < chunk->records_room);
 	if (chunk_list_token(chunk, kind, role) != 0)
 		return MST_ERR_NOMEM;
 	chunk->records[chunk->n_records++] = (uint16_t)number;
@@ -332,7 +356,7 @@ int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sum
 	uint64_t counted = 0;
 
 	assert(2 * (uint64_t)chunk->pairs <= chunk->n_records);
-	assert(chunk->n_records <= chunk->capacity && chunk->n_tokens <= MST_MAX_TOKENS);
+	assert(chunk->n_records <= chunk->records_room && chunk->n_tokens <= MST_MAX_TOKENS);
 	*sums = (struct mst_sums){ .events = chunk_events(chunk), .null_frees = chunk->null_frees };
 	if (find_effects(chunk, kinds) != 0)
 		return MST_ERR_NOMEM;

@@ -42,13 +42,13 @@ struct chunk_columns {
 };
 
 struct chunk {
-	uint32_t capacity; /* records */
-	bool initial;      /* it is part of the initial state: its records are no calls */
-	uint16_t *records; /* [n_records <= capacity], numbers of tokens */
-	uint32_t n_records;
-	struct mst_token *tokens; /* [n_tokens <= MST_MAX_TOKENS], counted by chunk_sums() */
-	uint32_t n_tokens;
-	struct effect *effects; /* [n_effects], scratch of chunk_sums() */
+	uint32_t capacity;                /* records, at most */
+	bool initial;                     /* it is part of the initial state: its records are no calls */
+	uint16_t *records;                /* numbers of tokens */
+	uint32_t n_records, records_room; /* n_records <= records_room <= capacity */
+	struct mst_token *tokens;         /* counted by chunk_sums() */
+	uint32_t n_tokens, tokens_room;   /* n_tokens <= tokens_room, n_tokens <= MST_MAX_TOKENS */
+	struct effect *effects;           /* [n_effects], scratch of chunk_sums() */
 	uint32_t n_effects;
 	struct chunk_numbers numbers[2]; /* by global token: ALLOC and FREE, and the other roles */
 	uint16_t epoch;                  /* numbers with another epoch are void; never 0 */
@@ -106,6 +106,9 @@ static inline uint32_t chunk_until_stamp(const struct chunk *chunk, uint64_t tim
 		       ? CHUNK_STAMP_RECORDS - since
 		       : 0;
 }
+
+/* Makes room for `n` more records, where the capacity allows them. False: no memory. */
+bool chunk_reserve(struct chunk *chunk, uint32_t n);
 
 /* Index of a token in numbers[role > MST_FREE]. ALLOC and FREE of a kind are neighbours, in one cache line. */
 static inline uint32_t chunk_place(uint32_t kind, enum mst_role role)

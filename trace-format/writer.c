@@ -3,6 +3,7 @@
 #include "mst_writer.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,9 +20,21 @@
 
 /* ---- life ---- */
 
+/* Of a writer that is gone, for the next one: a new context asks the processor what it is, which a virtual one answers late. */
+static ZSTD_CCtx *_Atomic spare_zstd;
+
+static void leave_zstd(ZSTD_CCtx *zstd)
+{
+	if (zstd && !ZSTD_isError(ZSTD_CCtx_reset(zstd, ZSTD_reset_session_and_parameters)))
+		zstd = atomic_exchange(&spare_zstd, zstd);
+	ZSTD_freeCCtx(zstd);
+}
+
 static int set_zstd(struct mst_writer *w)
 {
-	w->zstd = ZSTD_createCCtx();
+	w->zstd = atomic_exchange(&spare_zstd, NULL);
+	if (!w->zstd)
+		w->zstd = ZSTD_createCCtx();
 	if (!w->zstd)
 		return MST_ERR_NOMEM;
 	if (ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, w->level)) ||
@@ -122,7 +135,7 @@ void mst_writer_destroy(struct mst_writer *w)
 		return;
 	if (w->output.prefix_fd >= 0)
 		close(w->output.prefix_fd);
-	ZSTD_freeCCtx(w->zstd);
+	leave_zstd(w->zstd);
 	defs_finish(&w->defs);
 	chunk_finish(&w->chunk);
 	latest_finish(&w->latest);
@@ -320,10 +333,11 @@ static uint32_t records_left(const struct mst_writer *w)
 /* n_records of the chunk at which something is due at the latest, when a call of `n` records begins now. */
 static uint32_t records_until_due(const struct mst_writer *w, uint32_t n)
 {
-	const uint32_t in_chunk = records_left(w);
+	const uint32_t in_chunk = records_left(w), in_memory = w->chunk.records_room - w->chunk.n_records;
 	const uint32_t until_stamp = chunk_until_stamp(&w->chunk, w->now.time);
-	const uint32_t room = in_chunk < until_stamp ? in_chunk : until_stamp;
+	uint32_t room = in_chunk < until_stamp ? in_chunk : until_stamp;
 
+	room = room < in_memory ? room : in_memory;
 	return w->counted || room < n ? 0 : w->chunk.n_records + room;
 }
 
@@ -344,7 +358,7 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 		err = w->error = writer_definitions(w);
 	if (err)
 		return err;
-	if (!latest_switch(&w->latest, w->now.thread))
+	if (!latest_switch(&w->latest, w->now.thread) || !chunk_reserve(&w->chunk, n))
 		return w->error = MST_ERR_NOMEM;
 	if (w->counted)
 		chunk_count(&w->chunk, w->now.instructions);

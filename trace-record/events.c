@@ -204,21 +204,43 @@ static int define_kind(struct tracee *t, const struct consumer_event *e, uint32_
 	return mst_writer_kind(t->writer, &k, kind);
 }
 
+/* Makes the cache of kinds larger, and empty. Without memory it stays as it is. */
+static void grow_kinds(struct kind_cache *kinds)
+{
+	const unsigned bits = kinds->bits + KIND_CACHE_STEP;
+	struct kind_entry *entries = calloc((size_t)1 << bits, sizeof(*entries));
+
+	_Static_assert((KIND_CACHE_BITS - KIND_CACHE_FIRST_BITS) % KIND_CACHE_STEP == 0, "whole steps");
+	if (entries) {
+		free(kinds->entries);
+		*kinds = (struct kind_cache){ .entries = entries, .bits = bits };
+	}
+}
+
+/* Remembers the kind of a plain call. */
+static void remember_kind(struct tracee *t, uint64_t call, uint32_t old, uint32_t kind)
+{
+	struct kind_cache *const kinds = &t->kinds;
+
+	if (kinds->bits < KIND_CACHE_BITS && ++kinds->entered > 1u << (kinds->bits - 1))
+		grow_kinds(kinds);
+	*kind_entry(t, call, old) = (struct kind_entry){ call, kind, old };
+}
+
 /* The kind of a call; `old` is the kind of the block whose place it takes, or MST_NONE. */
 static inline int kind_of(struct tracee *t, const struct consumer_event *e, uint32_t stack, uint32_t old,
 			  uint32_t *kind)
 {
 	const bool plain = !(e->flags & ~SHM_STAMPED) && e->size <= UINT32_MAX;
 	const uint64_t call = plain ? call_key(stack, e->op, (uint32_t)e->size) : 0;
-	struct kind_entry *entry = kind_entry(t, call, old);
 	int err;
 
-	*kind = plain ? remembered_kind(entry, call, old) : 0;
+	*kind = plain ? remembered_kind(kind_entry(t, call, old), call, old) : 0;
 	if (__builtin_expect(*kind, 1))
 		return 0;
 	err = define_kind(t, e, stack, old, kind);
 	if (!err && plain)
-		*entry = (struct kind_entry){ call, *kind, old };
+		remember_kind(t, call, old, *kind);
 	return err;
 }
 

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "shm.h"
 
-#define ENTRIES 8192u /* a power of two */
+/* Of the cache, powers of two: at first, and when as many have been entered. */
+#define ENTRIES_FIRST 256u
+#define ENTRIES 8192u
 
 /* The frame of a pc, remembered as long as its module stays. */
 struct frame_entry {
@@ -25,14 +28,10 @@ struct frame_module {
 int frames_init(struct frames *frames)
 {
 	*frames = (struct frames){
-		.defined = calloc(SHM_MODULES, sizeof(*frames->defined)),
-		.entries = calloc(ENTRIES, sizeof(*frames->entries)),
+		.entries = calloc(ENTRIES_FIRST, sizeof(*frames->entries)),
+		.n_entries = ENTRIES_FIRST,
 	};
-	if (!frames->defined || !frames->entries) {
-		frames_finish(frames);
-		return -1;
-	}
-	return 0;
+	return frames->entries ? 0 : -1;
 }
 
 void frames_finish(struct frames *frames)
@@ -45,7 +44,7 @@ void frames_finish(struct frames *frames)
 
 void frames_forget(struct frames *frames)
 {
-	memset(frames->entries, 0, ENTRIES * sizeof(*frames->entries));
+	memset(frames->entries, 0, frames->n_entries * sizeof(*frames->entries));
 }
 
 static uint32_t module_role(uint8_t role)
@@ -174,9 +173,12 @@ static bool entry_holds(const struct frame_entry *e, const struct module_table *
 /* The trace's id of a module; MST_NONE: the trace has as many as it can have. */
 static int module_id(struct frames *frames, struct mst_writer *writer, uint32_t i, uint32_t *id)
 {
-	struct frame_module *d = &frames->defined[i];
 	const uint64_t opened = frames->modules->modules[i].opened;
+	struct frame_module *d;
 
+	if (!array_reserve_zeroed(&frames->defined, i, &frames->defined_room, sizeof(*frames->defined)))
+		return MST_ERR_NOMEM;
+	d = &frames->defined[i];
 	if (d->opened != opened) {
 		const int err = define_module(frames, writer, i, &d->id);
 
@@ -210,10 +212,29 @@ static int define_frame(struct frames *frames, struct mst_writer *writer, uint32
 	return mst_writer_frame(writer, &f, frame);
 }
 
+static inline struct frame_entry *entry_of(const struct frames *frames, uint64_t pc)
+{
+	return &frames->entries[(pc * 0x9e3779b97f4a7c15u) >> 51 & (frames->n_entries - 1)];
+}
+
+/* The cache grows once, and then begins anew; without memory it stays small. */
+static void remember(struct frames *frames, struct frame_entry entry)
+{
+	struct frame_entry *entries;
+
+	if (frames->n_entries < ENTRIES && ++frames->entered > ENTRIES_FIRST / 2 &&
+	    (entries = calloc(ENTRIES, sizeof(*entries)))) {
+		free(frames->entries);
+		frames->entries = entries;
+		frames->n_entries = ENTRIES;
+	}
+	*entry_of(frames, entry.pc) = entry;
+}
+
 int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, uint64_t stamp,
 		uint32_t *frame)
 {
-	struct frame_entry *e = &frames->entries[(pc * 0x9e3779b97f4a7c15u) >> 51 & (ENTRIES - 1)];
+	const struct frame_entry *const e = entry_of(frames, pc);
 	const struct module *modules = frames->modules->modules;
 	const uint64_t entered = modules_entered(frames->modules);
 	uint32_t i;
@@ -229,13 +250,15 @@ int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, u
 	else
 		err = define_frame(frames, writer, i, pc, frame);
 	if (!err)
-		*e = (struct frame_entry){ pc, *frame, i, i == MST_NONE ? entered : modules[i].opened };
+		remember(frames,
+			 (struct frame_entry){ pc, *frame, i, i == MST_NONE ? entered : modules[i].opened });
 	return err;
 }
 
 int frames_emit_unloaded(struct frames *frames, struct mst_writer *writer)
 {
-	const uint32_t n = modules_known(frames->modules);
+	const uint32_t known = modules_known(frames->modules);
+	const uint32_t n = known < frames->defined_room ? known : frames->defined_room;
 	uint32_t id;
 	int err = 0;
 

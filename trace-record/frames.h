@@ -13,9 +13,12 @@
 #include "script_names.h"
 
 struct frames {
-	struct module_table *modules;       /* shared with the program; set by the owner */
-	struct frame_module *defined;       /* the trace's modules, by index in the table */
-	struct frame_entry *entries;        /* cache of frames, by pc */
+	struct module_table *modules; /* shared with the program; set by the owner */
+	struct frame_module *defined; /* the trace's modules, by index in the table */
+	uint32_t defined_room;
+	struct frame_entry *entries; /* cache of frames, by pc */
+	uint32_t n_entries,
+		entered; /* its places, a power of two; entries made, while there are few places */
 	const struct script_table *scripts; /* shared with the program; set by the owner */
 	struct script_names
 		script_names; /* of the functions of scripts whose frames were found; and of others */

@@ -224,7 +224,7 @@ static void swap_pages(struct rollover *r)
 static void forget(struct tracee *t)
 {
 	frames_forget(&t->frames);
-	memset(t->kinds, 0, (1u << KIND_CACHE_BITS) * sizeof(*t->kinds));
+	memset(t->kinds.entries, 0, ((size_t)1 << t->kinds.bits) * sizeof(*t->kinds.entries));
 	t->at_thread = MST_NONE;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "tracee_state.h"
 
 #define BEHIND 8u /* with this part of a ring unread, the program may soon have to wait */
@@ -27,10 +28,12 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 	t->segment = segment;
 	t->at_thread = MST_NONE;
 	t->batch = INT64_MAX;
-	t->kinds = calloc(1u << KIND_CACHE_BITS, sizeof(*t->kinds));
+	t->kinds.bits = KIND_CACHE_FIRST_BITS;
+	t->kinds.entries = calloc(1u << KIND_CACHE_FIRST_BITS, sizeof(*t->kinds.entries));
 	t->freed = calloc(FREED_BLOCKS, sizeof(*t->freed));
-	t->consumers = calloc(SHM_RINGS, sizeof(*t->consumers));
-	if (!t->kinds || !t->freed || !t->consumers || frames_init(&t->frames) != 0) {
+	if (!t->kinds.entries || !t->freed ||
+	    !array_reserve_zeroed(&t->consumers, 0, &t->consumers_room, sizeof(*t->consumers)) ||
+	    frames_init(&t->frames) != 0) {
 		tracee_destroy(t);
 		return NULL;
 	}
@@ -75,7 +78,7 @@ void tracee_destroy(struct tracee *t)
 	jit_growth_destroy(t->generated.growth);
 	generated_finish(&t->generated);
 	generated_finish(&t->former);
-	free(t->kinds);
+	free(t->kinds.entries);
 	free(t->freed);
 	free(t->consumers);
 	free(t);
@@ -462,15 +465,25 @@ static void close_consumer(struct tracee *t, struct consumer *consumer)
 	}
 }
 
+/* For `n` rings; the program may claim fewer than before: those with a consumer keep it. False: no memory. */
+static bool reserve_consumers(struct tracee *t, uint32_t n)
+{
+	n = n < SHM_RINGS ? n : SHM_RINGS;
+	if (n <= t->n_consumers)
+		return true;
+	if (!array_reserve_zeroed(&t->consumers, n - 1, &t->consumers_room, sizeof(*t->consumers)))
+		return false;
+	t->n_consumers = n;
+	return true;
+}
+
 int tracee_look_at_rings(struct tracee *t)
 {
-	const uint32_t n = atomic_load(&t->segment->rings_used);
 	bool behind = false;
 	int err = 0;
 
-	/* The program may claim fewer rings than before: those with a consumer keep it. */
-	if (n > t->n_consumers)
-		t->n_consumers = n < SHM_RINGS ? n : SHM_RINGS;
+	if (!reserve_consumers(t, atomic_load(&t->segment->rings_used)))
+		return MST_ERR_NOMEM;
 	t->threads.any_alive = false;
 	for (uint32_t i = 0; i < t->n_consumers; i++) {
 		struct consumer *consumer = &t->consumers[i];

@@ -16,7 +16,10 @@
 #include "timed_marks.h"
 #include "tracee.h"
 
+/* Places of the cache of kinds, as a power of two: at first, at most, and in steps. */
+#define KIND_CACHE_FIRST_BITS 9
 #define KIND_CACHE_BITS 15
+#define KIND_CACHE_STEP 3
 
 #define FREED_BLOCKS 4096u
 
@@ -33,6 +36,12 @@ struct kind_entry {
 	uint64_t call; /* see call_key(); 0: none */
 	uint32_t kind;
 	uint32_t old; /* kind of the block that a realloc takes; MST_NONE: no realloc */
+};
+
+struct kind_cache {
+	struct kind_entry *entries;
+	unsigned bits;    /* of their number */
+	uint32_t entered; /* since there are so many; not counted any more when there are most */
 };
 
 /* What the END unit counts, of the present file. */
@@ -66,8 +75,8 @@ struct tracee {
 	uint64_t start_ns; /* of the clock: the trace's time 0 */
 
 	/* Where events come from. */
-	struct consumer *consumers; /* by ring */
-	uint32_t n_consumers;
+	struct consumer *consumers; /* by ring; at least one */
+	uint32_t n_consumers, consumers_room;
 	struct tids tids;             /* of a process with one ring for all threads */
 	pid_t pid;                    /* the process's, for /proc; 0: not known */
 	char program[SHM_NAME_BYTES]; /* the name of its first thread, as it begins */
@@ -95,7 +104,7 @@ struct tracee {
 	struct frames frames;
 	struct generated generated;
 	struct generated former; /* of the writer before the last rollover */
-	struct kind_entry *kinds;
+	struct kind_cache kinds;
 	uint64_t at_stamp; /* of the last event whose time and thread were written */
 	uint32_t at_thread;
 };
@@ -110,7 +119,9 @@ static inline uint64_t call_key(uint32_t stack, uint8_t op, uint32_t size)
 /* Where the kind of such a call is remembered. */
 static inline struct kind_entry *kind_entry(const struct tracee *t, uint64_t call, uint32_t old)
 {
-	return &t->kinds[((call ^ (uint64_t)old << 32) * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
+	const uint64_t mixed = (call ^ (uint64_t)old << 32) * 0x9e3779b97f4a7c15u;
+
+	return &t->kinds.entries[mixed >> (64 - t->kinds.bits)];
 }
 
 /* Gives the writer the time and the thread of the next calls. */
