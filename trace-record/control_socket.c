@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,8 +74,18 @@ static bool may_ask(int fd)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
+/* The kernel makes a socket before it looks whether there is a connection. */
+static bool has_connection(const struct control_socket *s)
+{
+	struct pollfd poll_fd = { .fd = s->fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
 static void accept_peers(struct control_socket *s, uint64_t now_ns)
 {
+	if (!has_connection(s))
+		return;
 	for (unsigned i = 0; i < CONTROL_PEERS; i++) {
 		struct control_peer *const peer = &s->peers[i];
 

@@ -177,6 +177,10 @@ void file_set_remove(struct file_set *files, const char *path)
 
 int file_set_create_numbered(struct file_set *files, char **path)
 {
+	const int first = file_set_create(files, *path);
+
+	if (first >= 0 || errno != EEXIST)
+		return first;
 	for (unsigned i = 0; i < RACES_LOST; i++) {
 		char *name = name_free(*path, is_taken, files);
 		const int fd = name ? file_set_create(files, name) : -1;

@@ -2,6 +2,7 @@
 #include "mappers.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,25 +75,28 @@ static pid_t status_number(pid_t pid, const char *key)
 	return number;
 }
 
+#define START_FIELD 22u /* of /proc/PID/stat, counted from 1 */
+
 /* When the process began, in clock ticks since the system did; 0: unknown. */
 static unsigned long long start_of(pid_t pid)
 {
-	unsigned long long start = 0;
 	char path[64], line[1024];
-	const char *rest;
-	FILE *stat;
+	const char *at = NULL;
+	ssize_t n = -1;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	stat = fopen(path, "re");
-	/* The name in front, in brackets, may contain anything. */
-	if (stat && fgets(line, sizeof(line), stat) && (rest = strrchr(line, ')')) &&
-	    sscanf(rest + 1,
-		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &start) != 1)
-		start = 0;
-	if (stat)
-		fclose(stat);
-	return start;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, line, sizeof(line) - 1);
+		close(fd);
+	}
+	line[n > 0 ? n : 0] = 0;
+	/* The name in front, in brackets, may contain anything. Then come fields with a blank before each. */
+	at = strrchr(line, ')');
+	for (unsigned field = 2; at && field < START_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
 }
 
 /* A process that maps the file, is not known, and has this id in its own namespace (0: any); 0: none. */
@@ -115,12 +119,15 @@ static pid_t find_mapper(int fd, pid_t number, bool (*known)(const void *context
 	return found;
 }
 
-/* A process older than msrec is not one that it records. */
+/* A process older than msrec is not one that it has started, nor a child of one. */
 static bool is_young(pid_t pid)
 {
+	static unsigned long long own;
 	const unsigned long long start = start_of(pid);
 
-	return start && start >= start_of(getpid());
+	if (!own)
+		own = start_of(getpid());
+	return start && start >= own;
 }
 
 pid_t mapper_numbered(int fd, pid_t number, pid_t outer, bool (*known)(const void *context, pid_t pid),
@@ -140,7 +147,8 @@ pid_t mapper_numbered(int fd, pid_t number, pid_t outer, bool (*known)(const voi
 
 pid_t mapper_of_space(int fd, pid_t number)
 {
-	return mapping_of(number, fd) == MAPPED || is_young(number) ? number : -1;
+	/* One line of /proc is read sooner than all mappings. */
+	return is_young(number) || mapping_of(number, fd) == MAPPED ? number : -1;
 }
 
 uint64_t mapper_own_space(void)

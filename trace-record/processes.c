@@ -255,6 +255,7 @@ static bool meet_process(struct processes *ps, uint32_t i)
 		p = add_process(ps, segment);
 	if (p) {
 		p->segment = i;
+		p->exec_checked_ns = ps->session->clock.ns[1];
 		mark_executed(ps, p);
 		begin(ps, p, parent, segment);
 	} else {
@@ -315,8 +316,7 @@ static void check_process(const struct processes *ps, struct process *p)
 		if (!exit_status_read(p->pidfd, r->pid, &p->status))
 			p->status = -1;
 	} else if (!p->dead && !r->executed && p->segment != SHM_NO_SEGMENT &&
-		   (!r->tracee || tracee_is_empty(r->tracee)) &&
-		   (!p->exec_checked_ns || now - p->exec_checked_ns > EXEC_CHECK_NS)) {
+		   (!r->tracee || tracee_is_empty(r->tracee)) && now - p->exec_checked_ns > EXEC_CHECK_NS) {
 		p->exec_checked_ns = now;
 		r->executed = mapping_of(r->pid, ps->session->family.fd) == NOT_MAPPED;
 	}

@@ -244,6 +244,12 @@ static void read_command(const struct session *s, struct recording *r, struct sh
 	free(exe);
 }
 
+/* What is done once in a while is done for the first time after such a while. */
+static void begin_intervals(const struct session *s, struct recording *r)
+{
+	r->flushed_ns = r->names_ns = s->clock.ns[1];
+}
+
 /* With a limit on the file's size a drain is cut into batches, so that the size is looked at in between. */
 static void limit_batch(struct recording *r, uint64_t max_bytes)
 {
@@ -293,6 +299,7 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 		begin_late(s, r, segment);
 	tracee_set_marks(r->tracee, s->options.marks, s->options.n_marks);
 	tracee_set_process(r->tracee, r->pid, r->command.exe);
+	begin_intervals(s, r);
 	limit_batch(r, s->options.output.max_bytes);
 }
 
@@ -303,6 +310,7 @@ void recording_begin_child(struct session *s, struct recording *r, struct record
 	r->parent_pid = (uint32_t)parent->pid;
 	r->start_ns = parent->start_ns;
 	r->rotation.begin_ns = s->clock.ns[1];
+	begin_intervals(s, r);
 	command_set(&r->command, parent->command.exe, parent->command.argc, parent->command.argv);
 	r->tracee = tracee_create_child(segment, parent->tracee);
 	if (r->tracee) {
