@@ -102,24 +102,35 @@ static int open_named(pid_t pid, const char *name)
 	return fd;
 }
 
-/* The executable, even if its file is gone; but the process may run another program by now. */
-static int open_executable(pid_t pid, const char *path)
+/* Whether a process runs the file of that path, which may be gone. */
+static bool runs(const char *link, const char *path)
 {
-	char link[64], *text = malloc(PATH_MAX);
+	char *text = malloc(PATH_MAX);
+	const ssize_t n = text ? readlink(link, text, PATH_MAX - 1) : -1;
 	const size_t length = strlen(path);
-	ssize_t n;
-	int fd = -1;
+	bool same = false;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-	n = text ? readlink(link, text, PATH_MAX - 1) : -1;
 	if (n >= 0) {
 		text[n] = 0;
-		if (strncmp(text, path, length) == 0 &&
-		    (!text[length] || strcmp(text + length, DELETED) == 0))
-			fd = open_regular(link);
+		same = strncmp(text, path, length) == 0 &&
+		       (!text[length] || strcmp(text + length, DELETED) == 0);
 	}
 	free(text);
-	return fd;
+	return same;
+}
+
+/* The executable, even if its file is gone. The process that runs it may execute another one meanwhile. */
+static int open_executable(pid_t pid, const char *path)
+{
+	char link[64];
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	fd = open_regular(link);
+	if (fd < 0 || runs(link, path))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 static int open_module(pid_t pid, const struct mst_module *module)
