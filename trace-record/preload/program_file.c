@@ -18,11 +18,6 @@
 #define NAME 64u      /* bytes of a name that are looked at */
 #define CHAIN 1024u   /* symbols of a bucket that are looked at */
 
-static bool read_at(long fd, uint64_t offset, void *to, size_t size)
-{
-	return os_call6(SYS_pread64, fd, (long)to, (long)size, (long)offset, 0, 0) == (long)size;
-}
-
 /* ---- privileges ---- */
 
 /* The loader ignores LD_PRELOAD where the program gains privileges. */
@@ -41,16 +36,73 @@ static bool gains_privileges(long fd)
 	       os_call6(SYS_fgetxattr, fd, (long)"security.capability", 0, 0, 0, 0) > 0;
 }
 
-/* ---- ELF ---- */
+/* ---- reading ---- */
+
+#define WINDOWS 2u
+#define WINDOW                                                                                               \
+	1024u /* bytes; tables that are read side by side are often short, so a few system calls read all */
+
+struct window {
+	uint64_t offset;
+	uint32_t n; /* bytes; 0: none */
+	uint8_t bytes[WINDOW];
+};
 
 struct elf {
 	long fd;
+	struct window windows[WINDOWS]; /* the one used last comes first */
 	bool interpreted, loader;
 	bool foreign; /* its loader is that of another C library */
 	Elf64_Phdr dynamic;
 	Elf64_Phdr loads[LOADS];
 	unsigned n_loads;
 };
+
+static bool window_has(const struct window *w, uint64_t offset, size_t size)
+{
+	return offset >= w->offset && offset - w->offset <= w->n && size <= w->n - (offset - w->offset);
+}
+
+/* Makes a window with the bytes, at most WINDOW, the first one; fewer bytes are there if the file ends. */
+static const struct window *window_at(struct elf *elf, uint64_t offset, size_t size)
+{
+	struct window *const first = &elf->windows[0], *const second = &elf->windows[1];
+	long n;
+
+	if (window_has(first, offset, size))
+		return first;
+	if (window_has(second, offset, size)) {
+		const struct window swapped = *first;
+
+		*first = *second;
+		*second = swapped;
+		return first;
+	}
+	*second = *first;
+	n = os_call6(SYS_pread64, elf->fd, (long)first->bytes, WINDOW, (long)offset, 0, 0);
+	first->offset = offset;
+	first->n = n > 0 ? (uint32_t)n : 0;
+	return first;
+}
+
+/* How many of the bytes there are. */
+static size_t read_some(struct elf *elf, uint64_t offset, void *to, size_t size)
+{
+	const struct window *const w = window_at(elf, offset, size);
+	const uint64_t left = w->n - (offset - w->offset);
+
+	if (left < size)
+		size = left;
+	memcpy(to, w->bytes + (offset - w->offset), size);
+	return size;
+}
+
+static bool read_at(struct elf *elf, uint64_t offset, void *to, size_t size)
+{
+	return read_some(elf, offset, to, size) == size;
+}
+
+/* ---- ELF ---- */
 
 static bool begins_with(const char *name, const char *const *prefixes, size_t n)
 {
@@ -67,7 +119,7 @@ static void look_at_interpreter(struct elf *elf, const Elf64_Phdr *segment)
 
 	elf->interpreted = true;
 	if (segment->p_filesz > PROGRAM_FILE_PATH ||
-	    !read_at(elf->fd, segment->p_offset, path, segment->p_filesz))
+	    !read_at(elf, segment->p_offset, path, segment->p_filesz))
 		return;
 	elf->foreign = libc_of_loader(path);
 }
@@ -77,7 +129,7 @@ static bool look_at_segments(struct elf *elf, const Elf64_Ehdr *header)
 	for (unsigned i = 0; i < header->e_phnum && i < HEADERS; i++) {
 		Elf64_Phdr segment;
 
-		if (!read_at(elf->fd, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
+		if (!read_at(elf, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
 			return false;
 		if (segment.p_type == PT_INTERP)
 			look_at_interpreter(elf, &segment);
@@ -101,10 +153,10 @@ static uint64_t offset_of(const struct elf *elf, uint64_t address)
 	return UINT64_MAX;
 }
 
-static bool next_dynamic(const struct elf *elf, unsigned i, Elf64_Dyn *entry)
+static bool next_dynamic(struct elf *elf, unsigned i, Elf64_Dyn *entry)
 {
 	return i < DYNAMICS && i < elf->dynamic.p_filesz / sizeof(*entry) &&
-	       read_at(elf->fd, elf->dynamic.p_offset + i * sizeof(*entry), entry, sizeof(*entry)) &&
+	       read_at(elf, elf->dynamic.p_offset + i * sizeof(*entry), entry, sizeof(*entry)) &&
 	       entry->d_tag != DT_NULL;
 }
 
@@ -131,10 +183,10 @@ static struct tables find_tables(struct elf *elf)
 }
 
 /* Reads a string of the file, or its beginning. The file may end behind it. */
-static bool read_name(const struct elf *elf, uint64_t offset, char name[NAME])
+static bool read_name(struct elf *elf, uint64_t offset, char name[NAME])
 {
 	memset(name, 0, NAME);
-	return os_call6(SYS_pread64, elf->fd, (long)name, NAME - 1, (long)offset, 0, 0) > 0;
+	return read_some(elf, offset, name, NAME - 1) > 0;
 }
 
 bool program_file_is_sanitizer(const char *name)
@@ -147,7 +199,7 @@ bool program_file_is_sanitizer(const char *name)
 	return begins_with(name, sanitizers, sizeof(sanitizers) / sizeof(*sanitizers));
 }
 
-static bool needs_sanitizer(const struct elf *elf, const struct tables *tables)
+static bool needs_sanitizer(struct elf *elf, const struct tables *tables)
 {
 	bool found = false;
 	Elf64_Dyn entry;
@@ -170,31 +222,31 @@ static uint32_t hash_of(const char *name)
 }
 
 /* Whether symbol `i` has that name. */
-static bool is_symbol(const struct elf *elf, const struct tables *tables, uint32_t i, const char *wanted)
+static bool is_symbol(struct elf *elf, const struct tables *tables, uint32_t i, const char *wanted)
 {
 	Elf64_Sym symbol;
 	char name[NAME];
 
-	return read_at(elf->fd, tables->symbols + (uint64_t)i * sizeof(symbol), &symbol, sizeof(symbol)) &&
+	return read_at(elf, tables->symbols + (uint64_t)i * sizeof(symbol), &symbol, sizeof(symbol)) &&
 	       read_name(elf, tables->strings + symbol.st_name, name) && strcmp(name, wanted) == 0;
 }
 
 /* Whether the program defines the symbol for its libraries. See elfsym.c for the table; this one may be damaged. */
-static bool defines(const struct elf *elf, const struct tables *tables, const char *name)
+static bool defines(struct elf *elf, const struct tables *tables, const char *name)
 {
 	const uint32_t hash = hash_of(name);
 	uint32_t sizes[4], i, chained = 0;
 	uint64_t buckets;
 
-	if (!read_at(elf->fd, tables->gnu_hash, sizes, sizeof(sizes)) || sizes[0] == 0)
+	if (!read_at(elf, tables->gnu_hash, sizes, sizeof(sizes)) || sizes[0] == 0)
 		return false;
 	buckets = tables->gnu_hash + sizeof(sizes) + sizes[2] * sizeof(uint64_t);
-	if (!read_at(elf->fd, buckets + hash % sizes[0] * sizeof(i), &i, sizeof(i)) || i < sizes[1])
+	if (!read_at(elf, buckets + hash % sizes[0] * sizeof(i), &i, sizeof(i)) || i < sizes[1])
 		return false;
 	for (unsigned n = 0; n < CHAIN && !(chained & 1); n++, i++) {
 		const uint64_t at = buckets + ((uint64_t)sizes[0] + i - sizes[1]) * sizeof(chained);
 
-		if (!read_at(elf->fd, at, &chained, sizeof(chained)))
+		if (!read_at(elf, at, &chained, sizeof(chained)))
 			return false;
 		if ((chained | 1) == (hash | 1) && is_symbol(elf, tables, i, name))
 			return true;
@@ -203,7 +255,7 @@ static bool defines(const struct elf *elf, const struct tables *tables, const ch
 }
 
 /* Whether a sanitizer's run-time library is linked into the program. */
-static bool has_sanitizer(const struct elf *elf, const struct tables *tables)
+static bool has_sanitizer(struct elf *elf, const struct tables *tables)
 {
 	static const char *const names[] = { "__asan_init", "__hwasan_init", "__lsan_init", "__msan_init",
 					     "__tsan_init" };
