@@ -96,13 +96,48 @@ void family_leave(struct family *family)
 	family->fd = -1;
 }
 
+/* ---- segments ---- */
+
+/*
+ * What a short program has touched of a segment stays in memory for the next one, in so many segments: to give pages back
+ * and to touch new ones takes longer than all that msrec does with the program's events.
+ */
+#define KEPT_SEGMENTS 8u
+#define KEPT_RING (64u << 10) /* bytes of the first ring */
+#define KEPT_MODULES 64u
+#define KEPT_TEXT 16384u
+#define KEPT_COMMAND 4096u
+
+static bool is_short(struct shm_segment *segment)
+{
+	const struct module_table *modules = shm_modules(segment);
+
+	return atomic_load(&segment->rings_used) <= 1 && atomic_load(&segment->rings[0].head) <= KEPT_RING &&
+	       atomic_load(&modules->count) <= KEPT_MODULES &&
+	       atomic_load(&modules->text_used) <= KEPT_TEXT &&
+	       atomic_load(&segment->command_bytes) <= KEPT_COMMAND &&
+	       atomic_load(&shm_scripts(segment)->count) == 0;
+}
+
+/* Zeroes what the next process reads of such a segment; the rest counts only up to what it says. */
+static void renew(struct shm_segment *segment)
+{
+	struct module_table *modules = shm_modules(segment);
+
+	memset(modules, 0, module_table_bytes(KEPT_MODULES, 0));
+	memset(shm_scripts(segment), 0, offsetof(struct script_table, functions));
+	memset(segment, 0, offsetof(struct shm_segment, rings[1]));
+}
+
 void family_free_segment(struct family *family, uint32_t i)
 {
 	struct shm_segment *segment = shm_segment(family->shm, i);
 	const off_t start = (off_t)((char *)segment - (char *)family->shm);
 
-	if (fallocate(family->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start,
-		      (off_t)SHM_SEGMENT_BYTES) != 0)
+	if (i < KEPT_SEGMENTS && is_short(segment))
+		renew(segment);
+	else if (fallocate(family->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start,
+			   (off_t)SHM_SEGMENT_BYTES) != 0)
 		memset(segment, 0, sizeof(*segment));
 	atomic_store(&family->shm->states[i], SHM_SEGMENT_FREE);
 	atomic_store(&family->shm->full, 0);
