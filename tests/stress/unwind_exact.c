@@ -816,7 +816,7 @@ static void test_fork(void)
 	if (child == 0) {
 		struct module_table *table = new_table();
 
-		modules_after_fork(table);
+		modules_after_fork(table, NULL);
 		wander(6);
 		_exit(failures == 0 && table->count >= 2 ? 0 : 1);
 	}

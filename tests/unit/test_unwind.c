@@ -362,10 +362,42 @@ static void test_full_table(void)
 	struct module_table *table = new_table(1);
 	struct cfi_section section;
 
-	modules_after_fork(table);
+	modules_after_fork(table, NULL);
 	CHECK(table->count == 1);
 	CHECK(modules_find((uintptr_t)strlen, &section) && section.header != 0);
 	CHECK(table->count == 1 && table->refused > 0);
+}
+
+/* A child has its parent's entries, and rules stay; but not if the parent has closed or replaced one since the fork. */
+static void test_inherited(void)
+{
+	struct module_table *parents = new_table(8), *child = new_table(8);
+	struct cfi_section section;
+	uint64_t before, opened;
+
+	modules_after_fork(parents, NULL);
+	CHECK(modules_find((uintptr_t)strlen, &section));
+	before = modules_state_now();
+	modules_after_fork(child, parents);
+	CHECK(child->count == 2 && child->text_used == parents->text_used);
+	CHECK(memcmp(child->modules, parents->modules, 2 * sizeof(*child->modules)) == 0);
+	CHECK(memcmp(module_table_text(child), module_table_text(parents), child->text_used) == 0);
+	CHECK(modules_state_now() != before);
+	CHECK(modules_closings(modules_state_now()) == modules_closings(before));
+	CHECK(modules_find((uintptr_t)strlen, &section) && child->count == 2);
+
+	opened = child->modules[1].opened++;
+	modules_after_fork(new_table(8), child);
+	CHECK(modules_closings(modules_state_now()) != modules_closings(before));
+	child->modules[1].opened = opened;
+	before = modules_state_now();
+	child = new_table(8);
+	modules_after_fork(child, NULL);
+	CHECK(modules_find((uintptr_t)strlen, &section) && child->count == 2);
+	child->modules[1].closed = stamp();
+	parents = new_table(8);
+	modules_after_fork(parents, child);
+	CHECK(parents->count == 1 && modules_find((uintptr_t)strlen, &section) && parents->count == 2);
 }
 
 /* Loads the plug-in, finds its entry in the table, and unloads it. Returns the entry. */
@@ -393,7 +425,7 @@ static void test_reuse(const char *path)
 	const struct module *first, *second;
 	uint32_t text;
 
-	modules_after_fork(table);
+	modules_after_fork(table, NULL);
 	first = load_once(table, path);
 	CHECK(first != NULL);
 	if (!first)
@@ -591,6 +623,7 @@ int main(int argc, char **argv)
 	test_full_contexts();
 	test_memory();
 	test_full_table();
+	test_inherited();
 	if (failures == 0)
 		puts("ok");
 	return failures != 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "modules.h"
 
+#include <string.h>
 #include <sys/auxv.h>
 
 #include "module_path.h"
@@ -19,6 +20,7 @@
 struct object {
 	uintptr_t start, end;
 	uintptr_t inside; /* an address that the loader found in it */
+	uint64_t opened;  /* as the entry has it */
 	const void *identity;
 	uint64_t name_hash;
 	struct cfi_section section;
@@ -157,7 +159,7 @@ static uint32_t find_entry(void)
 }
 
 static void fill_object(struct object *object, const struct sighting *seen, uintptr_t pc,
-			const struct cfi_section *section)
+			const struct cfi_section *section, uint64_t opened)
 {
 	uint32_t life = atomic_load_explicit(&object->life, memory_order_relaxed);
 
@@ -165,6 +167,7 @@ static void fill_object(struct object *object, const struct sighting *seen, uint
 	object->start = seen->start;
 	object->end = seen->end;
 	object->inside = pc;
+	object->opened = opened;
 	object->identity = seen->identity;
 	object->name_hash = seen->name_hash;
 	object->section = *section;
@@ -197,7 +200,7 @@ static void enter_object(const struct sighting *seen, uintptr_t pc, struct cfi_s
 		i = find_entry();
 		if (i < OBJECTS_MAX && i < table->capacity) {
 			fill_module(&table->modules[i], &objects[i].path, seen);
-			fill_object(&objects[i], seen, pc, section);
+			fill_object(&objects[i], seen, pc, section, table->modules[i].opened);
 			publish_entry(i);
 		} else {
 			atomic_fetch_add_explicit(&table->refused, 1, memory_order_relaxed);
@@ -314,15 +317,62 @@ void modules_init(struct module_table *empty, modules_find_function *find, uint6
 	enter_executable();
 }
 
-void modules_after_fork(struct module_table *empty)
+/*
+ * Copies the parent's entry of an open object. The parent goes on: it may have closed the object since the fork, and given the
+ * entry to another, or its memory may be another process's. False: that is so.
+ */
+static bool inherit_entry(struct module_table *to, const struct module_table *from, uint32_t i)
 {
-	uint64_t state = atomic_load_explicit(&modules_state, memory_order_relaxed);
+	const struct module *const theirs = &from->modules[i];
+	const struct module entry = *theirs;
+
+	if (entry.opened != objects[i].opened || entry.path > from->text_capacity ||
+	    entry.path_size > from->text_capacity - entry.path)
+		return false;
+	memcpy(module_table_text(to) + entry.path, (const char *)&from->modules[from->capacity] + entry.path,
+	       entry.path_size);
+	to->modules[i] = entry;
+	/* Before an entry is another object's, it is closed. */
+	atomic_thread_fence(memory_order_acquire);
+	return *(const volatile uint64_t *)&theirs->opened == entry.opened &&
+	       atomic_load_explicit(&theirs->closed, memory_order_relaxed) == 0 &&
+	       atomic_load_explicit(&to->modules[i].closed, memory_order_relaxed) == 0;
+}
+
+/* False: not all of it can be taken over. */
+static bool inherit_table(struct module_table *to, const struct module_table *from)
+{
+	const uint32_t count = atomic_load_explicit(&object_count, memory_order_relaxed);
+	const uint32_t text_used = atomic_load_explicit(&from->text_used, memory_order_acquire);
+
+	if (from->capacity != to->capacity || from->text_capacity != to->text_capacity ||
+	    text_used > to->text_capacity || atomic_load(&from->refused) != 0)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!is_open(life_of(&objects[i])))
+			to->modules[i] = (struct module){ .closed = 1 };
+		else if (!inherit_entry(to, from, i))
+			return false;
+	}
+	atomic_store_explicit(&to->text_used, text_used, memory_order_relaxed);
+	atomic_store_explicit(&to->count, count, memory_order_release);
+	return true;
+}
+
+void modules_after_fork(struct module_table *empty, const struct module_table *parents)
+{
+	const uint64_t state = atomic_load_explicit(&modules_state, memory_order_relaxed);
+	const bool inherits = parents && !(state & MODULES_CLOSING) && inherit_table(empty, parents);
 
 	/* The owner of the lock, and threads inside dlclose(), may not exist in the child. */
 	atomic_store_explicit(&table_lock, false, memory_order_relaxed);
+	table = empty;
+	if (inherits) {
+		atomic_store_explicit(&modules_state, state + STATE_ENTERED, memory_order_release);
+		return;
+	}
 	atomic_store_explicit(&object_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&modules_state, (state & ~(uint64_t)MODULES_CLOSING) + STATE_CLOSED,
 			      memory_order_release);
-	table = empty;
 	enter_executable();
 }

@@ -49,8 +49,11 @@ typedef void modules_entered(const struct sighting *seen);
 typedef void modules_gone(uintptr_t start, uintptr_t end);
 void modules_watch(modules_entered *entered, modules_gone *gone);
 
-/* In a forked child: goes on with another, empty table, and enters all objects anew. */
-void modules_after_fork(struct module_table *table);
+/*
+ * In a forked child: goes on with another, empty table. Takes over what the parent's says of the objects that are open, so that
+ * all that was derived from the mappings stays valid; where that cannot be, or without `parents`, enters all objects anew.
+ */
+void modules_after_fork(struct module_table *table, const struct module_table *parents);
 
 /* Finds the object around `pc`, enters it if it is new, and gives its call frame information. False: pc is in no object. */
 bool modules_find(uintptr_t pc, struct cfi_section *section);

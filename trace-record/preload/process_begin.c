@@ -110,7 +110,8 @@ static void take_options(struct process *p)
 	RECORDER_ASSERT(p->options.depth > 0 && p->options.depth <= SHM_DEPTH_MAX);
 }
 
-static void begin_modules(struct process *p)
+/* `parents`: of a forked child; NULL: there is none, or it cannot be read. */
+static void begin_modules(struct process *p, struct shm_segment *parents)
 {
 	static bool begun;
 	struct module_table *table = shm_modules(p->segment);
@@ -120,7 +121,8 @@ static void begin_modules(struct process *p)
 	if (begun) {
 		frametables_after_fork();
 		scripts_after_fork(shm_scripts(p->segment), p->options.scripts);
-		modules_after_fork(table);
+		/* Functions of scripts are entered anew, as their code is met. */
+		modules_after_fork(table, parents && !scripts_are_present() ? shm_modules(parents) : NULL);
 	} else {
 		scripts_begin(shm_scripts(p->segment), p->options.scripts);
 		modules_init(table, next.find_object, stamp_now);
@@ -160,6 +162,7 @@ static bool open_process(struct process *p, uint32_t parent)
 {
 	const bool forked = parent != SHM_NO_SEGMENT;
 	const uint32_t fork = forked ? forget_threads(p) : 0;
+	struct shm_segment *const parents = forked ? segments_parents(p) : NULL;
 	const uint32_t phase = forked ? atomic_load(&p->segment->phase) : SHM_UNSET;
 	struct shm_segment *segment;
 
@@ -187,7 +190,9 @@ static bool open_process(struct process *p, uint32_t parent)
 	atomic_store(&p->threaded, false);
 	atomic_store(&p->forks.forking, 0);
 	segment->start = stamp_now();
-	begin_modules(p);
+	begin_modules(p, parents != p->segment ? parents : NULL);
+	if (parents)
+		segments_close(p, parents, parent);
 	if (!forked && p->family->trace_children)
 		atomic_store(&segment->command_bytes,
 			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));

@@ -231,19 +231,23 @@ static void close_parents(struct shm_segment *segment)
 	os_protect((uint8_t *)segment + heads, SHM_SEGMENT_BYTES - heads, PROT_NONE);
 }
 
+struct shm_segment *segments_parents(const struct process *p)
+{
+	return p->apart ? NULL : p->segment;
+}
+
 bool segments_claim(struct process *p)
 {
-	struct shm_segment *const parents = p->apart ? NULL : p->segment;
-	const uint32_t number = p->segment_number;
-
 	if (p->apart)
 		unmap(p->segment);
-	if (!claim_mapped(p) && !claim_unmapped(p) && !await_segment(p))
-		return false;
+	return claim_mapped(p) || claim_unmapped(p) || await_segment(p);
+}
+
+void segments_close(struct process *p, struct shm_segment *parents, uint32_t number)
+{
 	/* The parent may be gone, and this its segment. */
-	if (parents && parents != p->segment && !is_abandoned(p, number))
+	if (parents != p->segment && !is_abandoned(p, number))
 		close_parents(parents);
-	return true;
 }
 
 /* ---- giving back ---- */

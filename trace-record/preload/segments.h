@@ -24,8 +24,14 @@ void segments_unmap(struct process *p);
  */
 void segments_leave(struct process *p);
 
-/* Claims a segment. The one that the process has is its parent's, and is given up. */
+/* In a forked child that has claimed no segment: its parent's; NULL: that cannot be read. */
+struct shm_segment *segments_parents(const struct process *p);
+
+/* Claims a segment. The one that the process has is its parent's, and is given up; it can be read until segments_close(). */
 bool segments_claim(struct process *p);
+
+/* In a forked child that has claimed a segment: ends its access to its parent's, segment `number`. */
+void segments_close(struct process *p, struct shm_segment *parents, uint32_t number);
 
 /* Makes the ring's data accessible. */
 bool segments_open_ring(struct process *p, uint32_t ring_id);
