@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The worst shapes for recording: many stacks, compilers, and programs whose heap grows; paired runs.
+"""The worst shapes for recording: many stacks, compilers, programs whose heap grows, and many threads; paired runs.
 
   shapes.py --build DIR [--old DIR] [--runs N] [--quick] [--floor] [NAME...]
 
@@ -114,9 +114,18 @@ print "$n ", scalar(keys %h), "\\n";
     return Workload('perl, hashes', ['perl', script], env={'PERL_HASH_SEED': '0', 'PERL_PERTURB_KEYS': '0'})
 
 
+def threads(busy, idle):
+    """The idle ones come first: there may be so many that no ring is left for those that work."""
+    def maker(folder, scale):
+        name = f'{busy} threads at work' + (f', {idle:,} more' if idle else '')
+        return Workload(name, [compile_loop('words', folder), str(busy), str(100000 * scale), str(idle)])
+    return maker
+
+
 MAKERS = {'many-stacks': (many_stacks, 'cc'), 'cc1plus': (cc1plus, 'g++'), 'clang': (clang, 'clang++'),
           'xmllint': (xmllint, 'xmllint'), 'python3': (python, '/usr/bin/python3'), 'sqlite3': (sqlite, 'sqlite3'),
-          'perl': (perl, 'perl')}
+          'perl': (perl, 'perl'), 'threads-8': (threads(8, 0), 'cc'), 'threads-1000': (threads(8, 992), 'cc'),
+          'threads-1100': (threads(8, 1092), 'cc')}
 
 
 def make(folder, scale, names):
@@ -146,6 +155,12 @@ def recording_row(names, workload, rows, calls):
                   '%.0f' % statistics.median((row[i].cpu - row[0].cpu) / calls * 1e9 for row in rows),
                   '%.2f' % (rows[-1][i].bytes / calls)]
     return '| ' + ' | '.join(cells) + ' |'
+
+
+def count_calls(build, trace, native):
+    """As the program says, if it does: those of threads without a ring are not in the trace."""
+    said = re.search(rb'calls=(\d+)', native.out)
+    return int(said.group(1)) if said else build.stat(trace)['events']
 
 
 def replay_row(builds, workload, trace, runs, calls):
@@ -192,7 +207,7 @@ def main():
         for workload in make(folder, scale, options.names):
             rows = measure(builds, workload, runs, folder)
             trace = shutil.move(os.path.join(folder, 'work', 't'), os.path.join(folder, workload.name))
-            calls = options.build.stat(trace)['events']
+            calls = count_calls(options.build, trace, rows[-1][0])
             print(recording_row(names, workload, rows, calls), flush=True)
             replays.append(replay_row(builds, workload, trace, runs, calls))
             if options.floor:
