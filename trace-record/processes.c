@@ -2,6 +2,7 @@
 #include "processes.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #define ORPHAN_CHECK_NS 20000000u
 
 #define PEAK_MARGIN (1u << 20) /* execve() itself needs some memory */
+
+#define MANY 32u /* processes, whose memory is worth giving back */
 
 #define KNOWN 255u
 #define DEFER_ROUNDS 100u
@@ -82,10 +85,12 @@ char *processes_prepare(struct processes *ps, pid_t pid)
 		p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	}
 	problem = recording_prepare(ps->session, &p->recording);
-	if (problem)
+	if (problem) {
 		process_destroy(p);
-	else
+	} else {
 		ps->first = p;
+		ps->n = 1;
+	}
 	return problem;
 }
 
@@ -97,6 +102,7 @@ void processes_discard(struct processes *ps)
 	if (!ps->session->options.output.stream)
 		file_set_remove(&ps->session->file_set, p->recording.path);
 	ps->first = NULL;
+	ps->n = 0;
 	process_destroy(p);
 }
 
@@ -153,6 +159,8 @@ static struct process *add_process(struct processes *ps, const struct shm_segmen
 	while (*end)
 		end = &(*end)->next;
 	*end = p;
+	ps->n++;
+	ps->n_most = ps->n > ps->n_most ? ps->n : ps->n_most;
 	return p;
 }
 
@@ -492,6 +500,17 @@ static void end_recording(struct processes *ps, struct process *p)
 		recording_end(ps->session, r, MST_END_EXIT, (uint32_t)WEXITSTATUS(status));
 }
 
+/* When most of many processes are gone: the C library keeps what they had where anything behind it is in use. */
+static void give_memory_back(struct processes *ps)
+{
+	if (ps->n_most < MANY || ps->n > ps->n_most / 4)
+		return;
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+	ps->n_most = ps->n;
+}
+
 static void end_process(struct processes *ps, struct process *p)
 {
 	struct process **link = &ps->first;
@@ -515,6 +534,8 @@ static void end_process(struct processes *ps, struct process *p)
 	if (ps->session->writing == r)
 		ps->session->writing = NULL;
 	process_destroy(p);
+	ps->n--;
+	give_memory_back(ps);
 }
 
 /*

@@ -23,6 +23,7 @@ struct processes {
 	struct session *session;
 	uint64_t pid_space;    /* msrec's own; 0: not known */
 	struct process *first; /* in the order of appearance */
+	uint32_t n, n_most;    /* how many; the most since msrec has given memory back */
 	uint8_t *known;        /* by segment: KNOWN = has a process here, else rounds deferred */
 	pid_t main_pid;        /* 0: not started */
 	bool main_ended;
