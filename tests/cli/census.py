@@ -63,7 +63,7 @@ class Census:
 
 class Tests:
     def __init__(self, options, folder):
-        options.long, options.cycles = False, 0
+        options.long, options.cycles, options.instants = False, 0, 0
         self.build, self.attach = options.build, Attach(options, folder)
         self.path, self.leave = self.attach.path, self.attach.leave
         self.program = options.build.file("tests/cli/census_program")
