@@ -59,7 +59,7 @@ int defs_init(struct defs *defs)
 
 	*defs = (struct defs){ 0 };
 	if (!hash_index_init(&defs->frame_index) || !stack_index_init(&defs->stack_index) ||
-	    !hash_index_init(&defs->kind_index))
+	    !hash_index_init(&defs->kind_index) || !hash_index_init(&defs->script_index))
 		return MST_ERR_NOMEM;
 	if ((err = table_add(&defs->stacks, sizeof(root), MST_MAX_STACKS, &root, &id)) ||
 	    (err = table_add(&defs->depths, sizeof(depth), MST_MAX_STACKS, &depth, &id)) ||
@@ -70,6 +70,12 @@ int defs_init(struct defs *defs)
 	/* The root and the unknown kind are in every trace without being written. */
 	defs->stacks.written = defs->kinds.written = 1;
 	return 0;
+}
+
+static void free_script(const struct mst_script *script)
+{
+	free((char *)script->file);
+	free((char *)script->function);
 }
 
 void defs_finish(struct defs *defs)
@@ -91,6 +97,10 @@ void defs_finish(struct defs *defs)
 		free((char *)((struct mst_mark *)defs->marks.items)[i].name);
 	free(defs->marks.items);
 	free(defs->thread_ends.items);
+	for (uint32_t i = 0; i < defs->scripts.n; i++)
+		free_script(&((struct mst_script *)defs->scripts.items)[i]);
+	free(defs->scripts.items);
+	hash_index_finish(&defs->script_index);
 	hash_index_finish(&defs->frame_index);
 	stack_index_finish(&defs->stack_index);
 	hash_index_finish(&defs->kind_index);
@@ -138,6 +148,27 @@ static int copy_marks(struct table *marks)
 	return 0;
 }
 
+/* False: no memory; then *script holds nothing. */
+static bool copy_script(struct mst_script *script)
+{
+	*script = (struct mst_script){ .file = strdup(script->file), .function = strdup(script->function) };
+	if (script->file && script->function)
+		return true;
+	free_script(script);
+	return false;
+}
+
+static int copy_scripts(struct table *scripts)
+{
+	for (uint32_t i = 0; i < scripts->n; i++) {
+		if (!copy_script(&((struct mst_script *)scripts->items)[i])) {
+			scripts->n = i;
+			return MST_ERR_NOMEM;
+		}
+	}
+	return 0;
+}
+
 int defs_copy(struct defs *to, const struct defs *from)
 {
 	int err;
@@ -151,6 +182,8 @@ int defs_copy(struct defs *to, const struct defs *from)
 	    (err = table_copy(&to->modules, &from->modules, sizeof(struct mst_module))))
 		return err;
 	if ((err = copy_paths(&to->modules)) ||
+	    (err = table_copy(&to->scripts, &from->scripts, sizeof(struct mst_script))) ||
+	    (err = copy_scripts(&to->scripts)) ||
 	    (err = table_copy(&to->thread_names, &from->thread_names, sizeof(struct mst_thread_name))) ||
 	    (err = copy_thread_names(&to->thread_names)) ||
 	    (err = table_copy(&to->marks, &from->marks, sizeof(struct mst_mark))) ||
@@ -159,7 +192,8 @@ int defs_copy(struct defs *to, const struct defs *from)
 		return err;
 	if (!hash_index_copy(&to->frame_index, &from->frame_index) ||
 	    !stack_index_copy(&to->stack_index, &from->stack_index) ||
-	    !hash_index_copy(&to->kind_index, &from->kind_index))
+	    !hash_index_copy(&to->kind_index, &from->kind_index) ||
+	    !hash_index_copy(&to->script_index, &from->script_index))
 		return MST_ERR_NOMEM;
 	return 0;
 }
@@ -293,6 +327,39 @@ int defs_module(struct defs *defs, const struct mst_module *module, uint32_t *id
 	err = table_add(&defs->modules, sizeof(copy), MST_MAX_MODULES, &copy, id);
 	if (err)
 		free((char *)copy.path);
+	return err;
+}
+
+static uint32_t script_hash(const struct mst_script *script)
+{
+	return hash_words(hash_text(script->file, strlen(script->file)),
+			  hash_text(script->function, strlen(script->function)));
+}
+
+int defs_script(struct defs *defs, const struct mst_script *script, uint32_t *id)
+{
+	const uint32_t hash = script_hash(script);
+	struct mst_script copy = *script;
+	int err;
+
+	if (!hash_index_reserve(&defs->script_index))
+		return MST_ERR_NOMEM;
+	for (uint32_t i = hash_index_first(&defs->script_index, hash);
+	     hash_index_next(&defs->script_index, hash, &i, id);) {
+		const struct mst_script *const at = &((struct mst_script *)defs->scripts.items)[*id];
+
+		if (strcmp(at->file, script->file) == 0 && strcmp(at->function, script->function) == 0)
+			return 0;
+	}
+	if (strlen(script->file) > MST_MAX_SCRIPT_TEXT || strlen(script->function) > MST_MAX_SCRIPT_TEXT)
+		return MST_ERR_LIMIT;
+	if (!copy_script(&copy))
+		return MST_ERR_NOMEM;
+	err = table_add(&defs->scripts, sizeof(copy), MST_MAX_SCRIPTS, &copy, id);
+	if (err)
+		free_script(&copy);
+	else
+		hash_index_add(&defs->script_index, hash, *id);
 	return err;
 }
 
@@ -435,6 +502,21 @@ void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *co
 		bytes_append(column, m->build_id, m->build_id_size);
 	}
 	pack_range(&defs->modules, fields);
+}
+
+void defs_pack_scripts(struct defs *defs, struct bytes *fields, struct bytes *column)
+{
+	struct table *const table = &defs->scripts;
+	const struct mst_script *scripts = table->items;
+	uint32_t i = table->written;
+
+	for (; i < table->n && column->size < MST_MAX_COLUMN_RAW / 2; i++) {
+		bytes_text(column, scripts[i].file);
+		bytes_text(column, scripts[i].function);
+	}
+	bytes_u32(fields, table->written);
+	bytes_u32(fields, i - table->written);
+	table->written = i;
 }
 
 void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column)

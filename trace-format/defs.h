@@ -23,12 +23,13 @@ struct defs {
 	struct table depths;       /* uint16_t, frames of each stack */
 	struct table kinds;        /* struct mst_kind; item 0 is the unknown kind */
 	struct table modules;      /* struct mst_module, path owned */
+	struct table scripts;      /* struct mst_script, texts owned */
 	struct table threads;      /* struct mst_thread */
 	struct table thread_names; /* struct mst_thread_name, name owned */
 	struct table marks;        /* struct mst_mark, name owned */
 	struct table thread_ends;  /* struct mst_thread_end */
 	struct stack_index stack_index;
-	struct hash_index frame_index, kind_index;
+	struct hash_index frame_index, kind_index, script_index;
 	uint32_t stacks_with_kinds; /* stacks from this on have no kind */
 };
 
@@ -45,6 +46,7 @@ int defs_frame_again(struct defs *defs, const struct mst_frame *frame, uint32_t 
 int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id);
 int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id);
 int defs_module(struct defs *defs, const struct mst_module *module, uint32_t *id);
+int defs_script(struct defs *defs, const struct mst_script *script, uint32_t *id);
 int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id);
 
 /* The same, without an id. */
@@ -67,6 +69,8 @@ static inline uint32_t defs_pending(const struct defs *defs)
 void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes *columns);
 void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes *columns);
 void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *column);
+/* Of scripts as many as a column holds; maybe not all. */
+void defs_pack_scripts(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_thread_names(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_marks(struct defs *defs, struct bytes *fields, struct bytes *column);

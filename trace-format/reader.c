@@ -272,6 +272,8 @@ int reader_take(struct mst_reader *r)
 		return reader_take_kinds(r);
 	case UNIT_MODULES:
 		return reader_take_modules(r);
+	case UNIT_SCRIPTS:
+		return reader_take_scripts(r);
 	case UNIT_THREADS:
 		return reader_take_threads(r);
 	case UNIT_THREAD_NAMES:
@@ -844,6 +846,7 @@ void mst_reader_destroy(struct mst_reader *r)
 		free((char *)((struct mst_mark *)r->defs.marks.items)[i].name);
 	free(r->defs.marks.items);
 	free(r->defs.thread_ends.items);
+	reader_free_scripts(&r->defs.scripts);
 	free(r->defs.memory.items);
 	free(r->live);
 	carried_over_finish(&r->place.carried_over);

@@ -46,12 +46,20 @@ struct reader_file {
 	uint64_t begin; /* time of the initial state; 0 without one */
 };
 
+/* A function of a script. */
+struct reader_script {
+	char *path;                   /* without its last slash; holds the next two */
+	const char *directory, *file; /* NULL: not known */
+	char *function;               /* "": not known */
+};
+
 /*
  * Definitions that were read. There may be more than `known`, which are those up to the chunk delivered last:
  * definitions between chunks that wait are here already.
  */
 struct reader_defs {
 	struct array kinds, stacks, depths, frames, modules, threads; /* depths by stack */
+	struct array scripts;                                         /* struct reader_script, texts owned */
 	struct array thread_names;                                    /* struct mst_thread_name, name owned */
 	struct array marks;                                           /* struct mst_mark, name owned */
 	struct array thread_ends;                                     /* struct mst_thread_end */
@@ -137,6 +145,8 @@ struct mst_end reader_unpack_end(const uint8_t *fields);
 int reader_take_stacks(struct mst_reader *r);
 int reader_take_kinds(struct mst_reader *r);
 int reader_take_modules(struct mst_reader *r);
+int reader_take_scripts(struct mst_reader *r);
+void reader_free_scripts(struct array *scripts);
 int reader_take_threads(struct mst_reader *r);
 int reader_take_thread_names(struct mst_reader *r);
 int reader_take_marks(struct mst_reader *r);

@@ -196,6 +196,64 @@ int reader_take_modules(struct mst_reader *r)
 	return 0;
 }
 
+static void free_script(struct reader_script *script)
+{
+	free(script->path);
+	free(script->function);
+}
+
+void reader_free_scripts(struct array *scripts)
+{
+	for (uint32_t i = 0; i < scripts->n; i++)
+		free_script(&((struct reader_script *)scripts->items)[i]);
+	free(scripts->items);
+}
+
+/* Names the two parts of the path. */
+static void split_path(struct reader_script *script)
+{
+	char *const slash = strrchr(script->path, '/');
+
+	script->file = slash ? slash + 1 : *script->path ? script->path : NULL;
+	script->directory = slash ? script->path : NULL;
+	if (slash)
+		*slash = '\0';
+}
+
+/* Without memory a text is NULL. */
+static bool take_script(struct cursor *c, struct reader_script *script)
+{
+	if (take_text(c, &script->path) && take_text(c, &script->function) &&
+	    (!script->path || strlen(script->path) <= MST_MAX_SCRIPT_TEXT) &&
+	    (!script->function || strlen(script->function) <= MST_MAX_SCRIPT_TEXT))
+		return true;
+	free_script(script);
+	return false;
+}
+
+int reader_take_scripts(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	uint32_t n;
+	int err;
+
+	if ((err = definition_range(r, 0, r->defs.scripts.n, 0, &n)) ||
+	    (err = reader_grow(r, &r->defs.scripts, sizeof(struct reader_script), n, MST_MAX_SCRIPTS)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		struct reader_script script = { 0 };
+
+		DAMAGED_IF(!take_script(&c, &script), "a function of a script is malformed");
+		if (!script.path || !script.function) {
+			free_script(&script);
+			return reader_fail(r, MST_ERR_NOMEM, "no memory");
+		}
+		split_path(&script);
+		((struct reader_script *)r->defs.scripts.items)[r->defs.scripts.n++] = script;
+	}
+	return 0;
+}
+
 int reader_take_threads(struct mst_reader *r)
 {
 	struct cursor c = column_cursor(r, 0);

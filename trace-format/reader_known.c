@@ -83,18 +83,38 @@ uint64_t mst_reader_instructions(const struct mst_reader *r)
 	return r->place.instructions;
 }
 
+/* The function of a frame; NULL: it is no line of a script, or the trace's SCRIPTS units lack the function. */
+static const struct reader_script *script_of(const struct mst_reader *r, uint32_t frame)
+{
+	const struct mst_frame *const frames = r->defs.frames.items;
+
+	if (frame >= r->defs.frames.n || !mst_frame_is_script(&frames[frame]) ||
+	    mst_script_function(&frames[frame]) >= r->defs.scripts.n)
+		return NULL;
+	return &((struct reader_script *)r->defs.scripts.items)[mst_script_function(&frames[frame])];
+}
+
 uint32_t mst_reader_names(const struct mst_reader *r, uint32_t frame)
 {
 	uint32_t first;
+	const uint32_t n = names_of(&r->names, frame, &first);
 
-	return names_of(&r->names, frame, &first);
+	return n ? n : script_of(r, frame) ? 1 : 0;
 }
 
 struct mst_name mst_reader_name(const struct mst_reader *r, uint32_t frame, uint32_t i)
 {
 	uint32_t first;
 	const uint32_t n = names_of(&r->names, frame, &first);
+	const struct reader_script *const script = n || i ? NULL : script_of(r, frame);
 
+	if (script)
+		return (struct mst_name){
+			.function = *script->function ? script->function : NULL,
+			.directory = script->directory,
+			.file = script->file,
+			.line = mst_script_line(&((struct mst_frame *)r->defs.frames.items)[frame]),
+		};
 	return i < n ? names_at(&r->names, first + i) : (struct mst_name){ 0 };
 }
 

@@ -3,6 +3,7 @@
  * Defines a reader's threads, modules, frames and stacks in a writer, each when it is first asked for.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +203,77 @@ static int remap_module(struct mst_remap *t, uint32_t old, uint32_t *id)
 	return err;
 }
 
+/* What a name is in the new trace. `module`: the path of the one that it is in; NULL: none. */
+static int remap_name(const struct mst_remap *t, const char *module, struct mst_name *name)
+{
+	int err = rename_text(t, MST_TEXT_FUNCTION, module, &name->function);
+
+	if (t->strip_paths)
+		name->directory = NULL;
+	if (!err)
+		err = rename_text(t, MST_TEXT_FUNCTION, module, &name->full);
+	return err ? err : rename_text(t, MST_TEXT_FILE, module, &name->file);
+}
+
+/* ---- frames of scripts ---- */
+
+/* In the address of a script's frame: a function beyond all that SCRIPTS units may define. */
+#define NAMED_ELSEWHERE (UINT64_C(1) << 61)
+
+/* The function and line in the writer before. 1; 0: not known. */
+static int script_in_writer(const struct mst_remap *t, const struct mst_frame *frame,
+			    struct mst_script *script, uint32_t *line)
+{
+	uint32_t n;
+	const struct mst_script *const scripts = mst_writer_scripts(t->before, &n);
+
+	if (mst_script_function(frame) >= n)
+		return 0;
+	*script = scripts[mst_script_function(frame)];
+	*line = mst_script_line(frame);
+	return 1;
+}
+
+/* The same by the reader's names; *path is the caller's to free. 1; 0: not known; or an error. */
+static int script_in_reader(const struct mst_remap *t, uint32_t old, struct mst_script *script,
+			    uint32_t *line, char **path)
+{
+	struct mst_name name = { 0 };
+	int err;
+
+	if (mst_reader_names(t->from, old) != 1)
+		return 0;
+	name = mst_reader_name(t->from, old, 0);
+	if ((err = remap_name(t, NULL, &name)))
+		return err;
+	*script = (struct mst_script){ .file = name.file ? name.file : "",
+				       .function = name.function ? name.function : "" };
+	*line = name.line;
+	if (!name.directory)
+		return 1;
+	if (asprintf(path, "%s/%s", name.directory, script->file) < 0)
+		return MST_ERR_NOMEM;
+	script->file = *path;
+	return 1;
+}
+
+/* Gives the frame the number that its function has in the new trace. What has none there gets its names by frame. */
+static int remap_script(struct mst_remap *t, uint32_t old, struct mst_frame *frame)
+{
+	struct mst_script script = { 0 };
+	char *path = NULL;
+	uint32_t line = 0, id;
+	int err = t->from ? script_in_reader(t, old, &script, &line, &path)
+			  : script_in_writer(t, frame, &script, &line);
+
+	if (err == 1 && (err = mst_writer_script(t->to, &script, &id)) == 0)
+		frame->address = mst_script_address(id, line);
+	else if (err == 0 || err == MST_ERR_LIMIT)
+		frame->address |= NAMED_ELSEWHERE;
+	free(path);
+	return err == MST_ERR_LIMIT ? 0 : err;
+}
+
 int mst_remap_frame(struct mst_remap *t, uint32_t old, uint32_t *id)
 {
 	uint32_t n;
@@ -218,10 +290,12 @@ int mst_remap_frame(struct mst_remap *t, uint32_t old, uint32_t *id)
 
 		if (frame.module != MST_NONE)
 			err = remap_module(t, frame.module, &frame.module);
+		else if (mst_frame_is_script(&frame))
+			err = remap_script(t, old, &frame);
 		if (!err)
 			err = mst_writer_frame(t->to, &frame, id);
 		/* The same address in no module, other code: it stays a frame of its own. */
-		if (!err && frame.module == MST_NONE && *id < t->origins.n &&
+		if (!err && frame.module == MST_NONE && !mst_frame_is_script(&frame) && *id < t->origins.n &&
 		    t->origins.items[*id] != MST_NONE)
 			err = mst_writer_frame_again(t->to, &frame, id);
 		if (err || !reserve(&t->origins, *id + 1))
@@ -285,17 +359,6 @@ static const char *module_of(const struct mst_remap *t, uint32_t frame)
 	return module == MST_NONE ? NULL : mst_reader_modules(t->from, &n)[module].path;
 }
 
-static int remap_name(struct mst_remap *t, const char *module, struct mst_name *name)
-{
-	int err = rename_text(t, MST_TEXT_FUNCTION, module, &name->function);
-
-	if (t->strip_paths)
-		name->directory = NULL;
-	if (!err)
-		err = rename_text(t, MST_TEXT_FUNCTION, module, &name->full);
-	return err ? err : rename_text(t, MST_TEXT_FILE, module, &name->file);
-}
-
 static int remap_names_of(struct mst_remap *t, uint32_t old, uint32_t id)
 {
 	struct mst_name names[MST_MAX_NAMES];
@@ -332,13 +395,16 @@ int mst_remap_unloaded(struct mst_remap *t)
 
 int mst_remap_names(struct mst_remap *t)
 {
-	uint32_t n;
+	uint32_t n, n_scripts;
+	const struct mst_frame *const frames = mst_writer_frames(t->to, &n);
 	int err = 0;
 
 	assert(t->from);
-	mst_writer_frames(t->to, &n);
+	mst_writer_scripts(t->to, &n_scripts);
 	mst_writer_steady_texts(t->to);
 	for (uint32_t i = 0; i < n && i < t->origins.n && !err; i++) {
+		if (mst_frame_is_script(&frames[i]) && mst_script_function(&frames[i]) < n_scripts)
+			continue;
 		if (t->origins.items[i] != MST_NONE)
 			err = remap_names_of(t, t->origins.items[i], i);
 	}

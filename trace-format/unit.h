@@ -39,6 +39,7 @@ enum unit_type {
 	UNIT_THREAD_NAMES = 12,
 	UNIT_MARKS = 13,
 	UNIT_THREAD_ENDS = 14,
+	UNIT_SCRIPTS = 15,
 };
 
 /* Bits of the FILE unit's compatible features. */

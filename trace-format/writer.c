@@ -223,6 +223,11 @@ int mst_writer_frame_again(struct mst_writer *w, const struct mst_frame *frame, 
 	return frame->module == MST_NONE ? defs_frame_again(&w->defs, frame, id) : MST_ERR_ARGUMENT;
 }
 
+int mst_writer_script(struct mst_writer *w, const struct mst_script *script, uint32_t *id)
+{
+	return defs_script(&w->defs, script, id);
+}
+
 /* Has the next call write the definitions if too many wait. */
 static inline void look_at_pending(struct mst_writer *w)
 {
@@ -250,6 +255,12 @@ const struct mst_frame *mst_writer_frames(const struct mst_writer *w, uint32_t *
 {
 	*n = w->defs.frames.n;
 	return w->defs.frames.items;
+}
+
+const struct mst_script *mst_writer_scripts(const struct mst_writer *w, uint32_t *n)
+{
+	*n = w->defs.scripts.n;
+	return w->defs.scripts.items;
 }
 
 const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t *n)

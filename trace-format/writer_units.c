@@ -70,6 +70,10 @@ int writer_definitions(struct mst_writer *w)
 		defs_pack_threads(d, &w->fields, &w->columns[0]);
 		err = writer_unit(w, UNIT_THREADS, 0, 1, 0, 0);
 	}
+	while (!err && d->scripts.n > d->scripts.written) {
+		defs_pack_scripts(d, &w->fields, &w->columns[0]);
+		err = writer_unit(w, UNIT_SCRIPTS, 0, 1, 0, 0);
+	}
 	if (!err && d->thread_names.n > d->thread_names.written) {
 		defs_pack_thread_names(d, &w->fields, &w->columns[0]);
 		assert(w->fields.failed || w->fields.size == FIELDS_THREAD_NAMES);

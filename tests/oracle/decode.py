@@ -12,12 +12,12 @@ import sys
 import zlib
 
 from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MARKS, MASK,
-                           MEMORY, MODULES, NAMES, OUT, STACKS, THREAD_ENDS, THREAD_NAMES, THREADS, Live, Memory, Names,
-                           Problem, Sums, Temporary, check_index, definitions, need, signed)
+                           MEMORY, MODULES, NAMES, OUT, SCRIPTS, STACKS, THREAD_ENDS, THREAD_NAMES, THREADS, Live,
+                           Memory, Names, Problem, Sums, Temporary, check_index, definitions, need, signed)
 
 USABLE = 4
 FIELDS = {FILE: 64, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 160, KEYFRAME: 136, INDEX: 4, END: 64,
-          NAMES: 12, MEMORY: 16, THREAD_NAMES: 4, MARKS: 4, THREAD_ENDS: 4}
+          NAMES: 12, MEMORY: 16, THREAD_NAMES: 4, MARKS: 4, THREAD_ENDS: 4, SCRIPTS: 8}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -148,7 +148,7 @@ class Decoder:
     def __init__(self, data):
         self.data, self.at, self.units = data, 0, []
         self.threads, self.thread_names, self.marks, self.thread_ends = [], [], [], []
-        self.modules, self.frames = [], []
+        self.modules, self.frames, self.scripts = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = self.count = self.stepped = 0
         self.names, self.live, self.identity, self.memory = Names(), Live(self.kinds), Identity(), Memory()
@@ -252,6 +252,18 @@ class Decoder:
             need(n <= 64, "a build id is too long")
             self.modules.append((path, role if role <= 4 else 0, order, start, (start + extent) & MASK, bias,
                                  c.bytes(n).hex() or "-"))
+
+    def define_scripts(self, fields, column):
+        c = column(0)
+        for _ in self.define(SCRIPTS, fields, len(self.scripts)):
+            starts, texts = [], []
+            for _ in range(2):
+                starts.append(c.at)
+                texts.append(c.text())
+            starts.append(c.at)
+            need(all(end - start - (1 if end - start < 129 else 2) <= LIMIT["script"]
+                     for start, end in zip(starts, starts[1:])), "a text of a script")
+            self.scripts.append(tuple(texts))
 
     def define_stacks(self, fields, column):
         address, frames, parents, named = 0, column(0), column(1), column(2)
@@ -412,7 +424,7 @@ class Decoder:
         need(self.at == len(self.data), "something follows END")
         need(max(self.names.frames, default=-1) < len(self.frames), "names of a frame that isn't there")
         yield from definitions(self)
-        yield from self.names.lines()
+        yield from self.names.lines(self.frames, self.scripts)
         yield from self.memory.lines()
         yield "end reason=%d detail=%d time=%d events=%d lost=%d unknown=%d implied=%d" % (min(reason, 4), *numbers)
 
@@ -420,8 +432,8 @@ class Decoder:
         """The whole trace as text; Problem is raised where it ends early."""
         need(self.data[:4] == b"\x5b\x2a\x4d\x18", "no unit at the front", "not a trace")
         printed = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
-        kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
-                KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
+        kept = {THREADS: self.define_threads, SCRIPTS: self.define_scripts, MODULES: self.define_modules,
+                STACKS: self.define_stacks, KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
                 INDEX: self.index, THREAD_NAMES: self.name_threads, MARKS: self.set_marks,
                 THREAD_ENDS: self.end_threads, MEMORY: lambda fields, column: self.memory.read(fields, column(0))}
         kind = None

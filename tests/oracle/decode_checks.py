@@ -4,7 +4,7 @@ chunk, computed again, key frames and the index."""
 import struct
 
 FILE, MODULES, THREADS, STACKS, KINDS, EVENTS, KEYFRAME, NAMES, INDEX, END = range(1, 11)
-MEMORY, THREAD_NAMES, MARKS, THREAD_ENDS = 11, 12, 13, 14
+MEMORY, THREAD_NAMES, MARKS, THREAD_ENDS, SCRIPTS = 11, 12, 13, 14, 15
 ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
@@ -13,6 +13,7 @@ LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "re
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
          "depth": 65535, "text": 1048576, "args": 65536,
          MEMORY: 4194304, THREAD_NAMES: 1048576, "thread name": 255, MARKS: 1048576, "mark": 255,
+         SCRIPTS: 65536, "script": 1023,
          NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}
 
 
@@ -144,13 +145,22 @@ class Names:
             need(max(self.full[frame]) < len(self.texts), "a full name")
             need(all(max(name[:3]) < len(self.texts) and name[3] < 2**31 for name in self.frames[frame]), "a name")
 
-    def lines(self):
-        for frame, names in self.frames.items():
-            for (*texts, line), full in zip(names, self.full[frame]):
-                shown = ((what, self.texts[number])
-                         for what, number in zip(("function", "directory", "file", "full"), (*texts, full)))
-                yield f"name frame={frame} line={line}" + "".join(
-                    f" {what}{' ' * bool(text)}{text}" for what, text in shown if text is not None)
+    def named(self, frames, scripts):
+        """(frame, line, texts) of all names, by the frames and the functions of scripts of the trace."""
+        for frame, (module, address) in enumerate(frames):
+            for (*texts, line), full in zip(self.frames.get(frame, []), self.full.get(frame, [])):
+                yield frame, line, [self.texts[number] for number in (*texts, full)]
+            function, line = divmod(address - 2**62, 2**24)
+            if module == "-" and 0 <= function < len(scripts) and frame not in self.frames:
+                path, name = scripts[function]
+                folder, slash, file = path.rpartition("/")
+                yield frame, line, [name or None, folder if slash else None, file if path else None, None]
+
+    def lines(self, frames, scripts):
+        for frame, line, texts in self.named(frames, scripts):
+            yield f"name frame={frame} line={line}" + "".join(
+                f" {what}{' ' * bool(text)}{text}"
+                for what, text in zip(("function", "directory", "file", "full"), texts) if text is not None)
 
 
 class Memory:

@@ -136,6 +136,67 @@ static void thread_names_long(struct craft *c)
 		bytes_u8(&part->columns[0], 'x');
 }
 
+/* A SCRIPTS unit in place of the second chunk. */
+static struct part *scripts(struct craft *c)
+{
+	struct part *part = memory(c);
+
+	part->type = UNIT_SCRIPTS;
+	WORDS(part->fields, 0, 2);
+	SET(part->columns[0], 3, '/', 'a', '/', 1, 'f', 0, 0);
+	return part;
+}
+
+static void scripts_sound(struct craft *c)
+{
+	scripts(c);
+}
+
+static void scripts_short_fields(struct craft *c)
+{
+	scripts(c)->fields.size = 7;
+}
+
+static void scripts_promised(struct craft *c)
+{
+	craft_poke(&scripts(c)->fields, 4, 3);
+}
+
+static void scripts_too_many(struct craft *c)
+{
+	craft_poke(&scripts(c)->fields, 4, UINT32_MAX);
+}
+
+static void scripts_missing(struct craft *c)
+{
+	craft_poke(&scripts(c)->fields, 0, 1);
+}
+
+static void scripts_absent(struct craft *c)
+{
+	bytes_clear(&scripts(c)->columns[0]);
+}
+
+static void scripts_cut(struct craft *c)
+{
+	SET(scripts(c)->columns[0], 3, '/', 'a', '/', 1, 'f', 0, 1);
+}
+
+static void scripts_with_nul(struct craft *c)
+{
+	SET(scripts(c)->columns[0], 3, '/', 0, '/', 1, 'f', 0, 0);
+}
+
+static void scripts_long(struct craft *c)
+{
+	struct part *part = scripts(c);
+
+	WORDS(part->fields, 0, 1);
+	SET(part->columns[0], 1, 'a', 0x80, 8);
+	for (int i = 0; i < 1024; i++)
+		bytes_u8(&part->columns[0], 'x');
+}
+
 /* A MARKS unit in place of the second chunk: two marks before record 1, by the thread and from outside. */
 static struct part *marks(struct craft *c)
 {
@@ -287,6 +348,15 @@ static const struct crafted crafted[] = {
 	{ "names of threads absent", thread_names_absent, BAD, "more names of threads", 4 },
 	{ "name of no thread", thread_names_of_none, BAD, "thread's name is malformed", 4 },
 	{ "cut name of a thread", thread_names_cut, BAD, "thread's name is malformed", 4 },
+	{ "scripts", scripts_sound, OK, "", 4 },
+	{ "scripts with short fields", scripts_short_fields, BAD, "lacks fields", 4 },
+	{ "scripts promised", scripts_promised, BAD, "function of a script is malformed", 4 },
+	{ "too many scripts promised", scripts_too_many, BAD, "more definitions promised", 4 },
+	{ "missing scripts", scripts_missing, BAD, "definitions are missing", 4 },
+	{ "scripts absent", scripts_absent, BAD, "more definitions promised", 4 },
+	{ "cut script", scripts_cut, BAD, "function of a script is malformed", 4 },
+	{ "script with a NUL", scripts_with_nul, BAD, "function of a script is malformed", 4 },
+	{ "script with a long name", scripts_long, BAD, "function of a script is malformed", 4 },
 	{ "marks", marks_sound, OK, "", 4 },
 	{ "marks with short fields", marks_short_fields, BAD, "lacks fields", 4 },
 	{ "marks promised", marks_promised, BAD, "more marks promised", 4 },

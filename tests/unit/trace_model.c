@@ -130,6 +130,7 @@ void model_destroy(struct model *m)
 	free(m->counts.items);
 	free(m->memory.items);
 	free(m->thread_names.items);
+	free(m->scripts.items);
 }
 
 void model_fork_state(struct model *parent, struct model *child)
@@ -150,6 +151,7 @@ void model_fork_state(struct model *parent, struct model *child)
 	child->blocks = copy_vector(&parent->blocks, sizeof(struct model_block));
 	child->counts = copy_vector(&parent->counts, sizeof(uint64_t));
 	child->thread_names = copy_vector(&parent->thread_names, sizeof(struct mst_thread_name));
+	child->scripts = copy_vector(&parent->scripts, sizeof(struct mst_script));
 	child->memory = copy_vector(&parent->memory, sizeof(struct mst_memory_sample));
 	MUST(mst_writer_fork_state(parent->writer, &child->writer) == 0);
 }
@@ -202,6 +204,26 @@ static void intern(struct model_vector *v, size_t size, const void *item, uint32
 	MUST(id < v->n);
 }
 
+static const struct mst_script scripts[] = {
+	{ "/lib/program.py", "main" }, { "program.py", "main" }, { "", "<python>" },
+	{ "/program.py", "" },         { "<string>", "\xff\n" }, { "lib/", "load" },
+};
+
+/* Takes no random number. */
+static uint64_t script_address(struct model *m)
+{
+	const uint64_t seed = m->random * 0x9e3779b97f4a7c15u;
+	const struct mst_script *const script = &scripts[seed % (sizeof(scripts) / sizeof(*scripts))];
+	struct mst_script *known;
+	uint32_t id;
+
+	MUST(mst_writer_script(m->writer, script, &id) == 0);
+	intern(&m->scripts, sizeof(*script), script, id);
+	known = &((struct mst_script *)m->scripts.items)[id];
+	MUST(strcmp(known->file, script->file) == 0 && strcmp(known->function, script->function) == 0);
+	return mst_script_address(id, (uint32_t)(seed >> 32));
+}
+
 static uint32_t add_frame(struct model *m)
 {
 	struct mst_frame frame = { .module = MST_NONE, .address = random_number(m) }, *known;
@@ -209,6 +231,8 @@ static uint32_t add_frame(struct model *m)
 
 	if (m->modules.n)
 		frame.module = model_below(m, (uint32_t)m->modules.n + 1) - 1;
+	if (frame.module == MST_NONE && m->random % 4 == 0)
+		frame.address = script_address(m);
 	MUST(mst_writer_frame(m->writer, &frame, &id) == 0);
 	intern(&m->frames, sizeof(frame), &frame, id);
 	known = &((struct mst_frame *)m->frames.items)[id];

@@ -45,6 +45,7 @@ struct model {
 	struct model_vector memory; /* struct mst_memory_sample */
 	uint64_t peak_resident;
 	struct model_vector thread_names; /* struct mst_thread_name, names constant */
+	struct model_vector scripts;      /* struct mst_script, texts constant */
 	uint64_t null_frees, allocs;
 	uint64_t time_ns, instructions;
 	uint64_t stepped; /* instructions as of the last SP change or event */

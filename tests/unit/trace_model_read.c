@@ -83,6 +83,39 @@ static void check_thread_names(const struct model *m, const struct mst_reader *r
 		     a[m->thread_names.n - 1].name);
 }
 
+static void check_text(const char *text, const char *wanted, size_t n)
+{
+	MUST(text ? strlen(text) == n && memcmp(text, wanted, n) == 0 : n == 0);
+}
+
+/* Lines of scripts have names as soon as they are known. */
+static void check_scripts(const struct model *m, const struct mst_reader *r)
+{
+	uint32_t n;
+	const struct mst_frame *frames = mst_reader_frames(r, &n);
+	const struct mst_script *scripts = m->scripts.items;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const bool is_named =
+			mst_frame_is_script(&frames[i]) && mst_script_function(&frames[i]) < m->scripts.n;
+		const struct mst_name name = mst_reader_name(r, i, 0);
+		const struct mst_script *script;
+		const char *slash;
+
+		MUST(mst_reader_names(r, i) == is_named && !mst_reader_name(r, i, 1).function);
+		MUST(is_named || (!name.function && !name.file && !name.directory && !name.line));
+		if (!is_named)
+			continue;
+		script = &scripts[mst_script_function(&frames[i])];
+		slash = strrchr(script->file, '/');
+		MUST(name.line == mst_script_line(&frames[i]) && !name.full);
+		check_text(name.function, script->function, strlen(script->function));
+		check_text(name.directory, script->file, slash ? (size_t)(slash - script->file) : 0);
+		check_text(name.file, slash ? slash + 1 : script->file,
+			   strlen(slash ? slash + 1 : script->file));
+	}
+}
+
 static void check_memory(const struct model *m, const struct mst_reader *r)
 {
 	uint32_t n;
@@ -258,6 +291,7 @@ struct model_reading model_read_ahead(const struct model *m, int fd, unsigned th
 	check_kinds(m, r);
 	check_stacks(m, r);
 	check_modules(m, r);
+	check_scripts(m, r);
 	check_thread_names(m, r);
 	if (reading.status == 0) {
 		MUST(reading.events == m->events.n && reading.null_frees == m->null_frees);

@@ -21,6 +21,8 @@
 #define MST_MAX_THREAD_NAME 255u /* bytes */
 #define MST_MAX_MARKS (1u << 20)
 #define MST_MAX_MARK 255u /* bytes */
+#define MST_MAX_SCRIPTS (1u << 16)
+#define MST_MAX_SCRIPT_TEXT 1023u /* bytes */
 #define MST_MAX_MEMORY_SAMPLES (1u << 22)
 #define MST_MAX_DEPTH 65535u    /* frames of a stack */
 #define MST_MAX_TEXT (1u << 20) /* bytes of one string */

@@ -101,6 +101,8 @@ int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32
  * one.
  */
 int mst_writer_frame_again(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id);
+/* A function of a script; mst_script_address() is the address of a frame of it. MST_ERR_LIMIT: too many, or a text is too long. */
+int mst_writer_script(struct mst_writer *w, const struct mst_script *script, uint32_t *id);
 int mst_writer_stack(struct mst_writer *w, const struct mst_stack *stack, uint32_t *id);
 int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t *id);
 
@@ -128,6 +130,7 @@ uint32_t mst_writer_kinds(const struct mst_writer *w);
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);
 const struct mst_frame *mst_writer_frames(const struct mst_writer *w, uint32_t *n);
 const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t *n);
+const struct mst_script *mst_writer_scripts(const struct mst_writer *w, uint32_t *n);
 const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *n);
 
 /* ---- the initial state ---- */

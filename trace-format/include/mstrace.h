@@ -192,15 +192,39 @@ static inline uint32_t mst_frame_cut(const struct mst_frame *frame)
 }
 
 /*
- * A frame in no module at an address from MST_SCRIPT_ADDRESS on, below twice that, is a line of a script. The trace has its
- * names; the address only differs from those of other lines.
+ * A frame in no module at an address from MST_SCRIPT_ADDRESS on, below twice that, is a line of a script: the address has the
+ * number of a function and the line (mst_script_address()). mst_reader_name() has both as text.
  */
 #define MST_SCRIPT_ADDRESS (UINT64_C(1) << 62)
+#define MST_SCRIPT_LINE_BITS 24
 
 static inline bool mst_frame_is_script(const struct mst_frame *frame)
 {
 	return frame->module == MST_NONE && frame->address >> 62 == MST_SCRIPT_ADDRESS >> 62;
 }
+
+/* Lines from 2^MST_SCRIPT_LINE_BITS on are 0: not known. */
+static inline uint64_t mst_script_address(uint32_t function, uint32_t line)
+{
+	return MST_SCRIPT_ADDRESS | (uint64_t)function << MST_SCRIPT_LINE_BITS |
+	       (line >> MST_SCRIPT_LINE_BITS ? 0 : line);
+}
+
+/* Of a frame that mst_frame_is_script(). */
+static inline uint64_t mst_script_function(const struct mst_frame *frame)
+{
+	return (frame->address - MST_SCRIPT_ADDRESS) >> MST_SCRIPT_LINE_BITS;
+}
+
+static inline uint32_t mst_script_line(const struct mst_frame *frame)
+{
+	return (uint32_t)(frame->address & ((1u << MST_SCRIPT_LINE_BITS) - 1));
+}
+
+/* A function of a script, and the file that it is in. */
+struct mst_script {
+	const char *file, *function; /* "": not known */
+};
 
 enum mst_module_role {
 	MST_MODULE_LIBRARY = 0,
