@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "mst_limits.h"
 #include "shm.h"
 
 /* Of the cache, powers of two: at first, and when as many have been entered. */
@@ -195,6 +196,28 @@ static int module_id(struct frames *frames, struct mst_writer *writer, uint32_t 
 	return 0;
 }
 
+/* The frame of a script, whose function has another number in the trace. */
+static int define_script(struct frames *frames, struct mst_writer *writer, const struct mst_frame *f,
+			 uint32_t *frame)
+{
+	struct script_frame at;
+	struct mst_frame numbered = { .module = MST_NONE };
+	uint32_t id;
+	int err;
+
+	if (!script_names_read(&frames->script_names, frames->scripts))
+		return MST_ERR_NOMEM;
+	at = script_names_frame(&frames->script_names, f->address);
+	err = mst_writer_script(writer,
+				&(struct mst_script){ .file = at.file ? at.file : "",
+						      .function = at.function ? at.function : "<python>" },
+				&id);
+	if (err)
+		return err;
+	numbered.address = mst_script_address(id, at.line);
+	return mst_writer_frame(writer, &numbered, frame);
+}
+
 /* The frame of a pc in module `i` of the table, or in no module (MST_NONE). */
 static int define_frame(struct frames *frames, struct mst_writer *writer, uint32_t i, uint64_t pc,
 			uint32_t *frame)
@@ -202,11 +225,14 @@ static int define_frame(struct frames *frames, struct mst_writer *writer, uint32
 	struct mst_frame f = { .module = MST_NONE, .address = pc };
 	const int err = i == MST_NONE ? 0 : module_id(frames, writer, i, &f.module);
 
-	_Static_assert(SCRIPT_ADDRESS == MST_SCRIPT_ADDRESS, "a trace has the ring's frames of scripts");
+	_Static_assert(SCRIPT_ADDRESS == MST_SCRIPT_ADDRESS && SCRIPT_LINE_BITS == MST_SCRIPT_LINE_BITS,
+		       "a trace has the ring's frames of scripts");
+	_Static_assert(SCRIPT_FUNCTIONS <= MST_MAX_SCRIPTS && SCRIPT_TEXT_MOST <= MST_MAX_SCRIPT_TEXT,
+		       "a trace has room for all functions");
 	if (err)
 		return err;
-	if (mst_frame_is_script(&f) && !script_names_read(&frames->script_names, frames->scripts))
-		return MST_ERR_NOMEM;
+	if (mst_frame_is_script(&f))
+		return define_script(frames, writer, &f, frame);
 	if (f.module != MST_NONE)
 		f.address -= frames->modules->modules[i].bias;
 	return mst_writer_frame(writer, &f, frame);

@@ -471,7 +471,6 @@ static void finish_file(struct session *s, struct recording *r, const char *path
 		.folder = s->cwd,
 		.since = s->start_realtime_ns,
 		.generated = r->tracee ? tracee_generated(r->tracee, ids) : NULL,
-		.scripts = r->tracee ? tracee_script_names(r->tracee) : NULL,
 		.all = s->options.output.embed_symbols,
 		.notices = &notices,
 	};

@@ -52,7 +52,7 @@ bool symbolizer_has_work(const struct symbolizer_task *task)
 	for (uint32_t i = 0; i < n_modules && !any; i++)
 		any = plan_module(task, i, &modules[i]).wanted;
 	for (uint32_t i = 0; i < n_frames && !any; i++)
-		any = frames[i].module == MST_NONE;
+		any = frames[i].module == MST_NONE && !mst_frame_is_script(&frames[i]);
 	return any;
 }
 
@@ -129,14 +129,6 @@ static int name_outside(struct symbolizer *s, uint32_t frame, const char *functi
 	return error;
 }
 
-static int name_script(struct symbolizer *s, uint32_t frame, uint64_t address)
-{
-	const struct script_frame at =
-		s->task->scripts ? script_names_frame(s->task->scripts, address) : (struct script_frame){ 0 };
-
-	return name_outside(s, frame, at.function ? at.function : "<python>", at.file, at.line);
-}
-
 static int name_generated_code(struct symbolizer *s, uint32_t frame, uint64_t address)
 {
 	struct jit_name name;
@@ -165,9 +157,11 @@ static int name_frames(struct symbolizer *s)
 	for (uint32_t i = 0; i < n_frames && !error; i++) {
 		const struct mst_frame frame = mst_writer_frames(s->task->writer, &n_frames)[i];
 
-		error = mst_frame_is_script(&frame) ? name_script(s, i, frame.address)
-			: frame.module == MST_NONE  ? name_generated_code(s, i, frame.address)
-						    : name_in_module(s, i, frame.module, frame.address);
+		/* The names of scripts are in the trace already. */
+		if (mst_frame_is_script(&frame))
+			continue;
+		error = frame.module == MST_NONE ? name_generated_code(s, i, frame.address)
+						 : name_in_module(s, i, frame.module, frame.address);
 	}
 	return error;
 }

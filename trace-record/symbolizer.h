@@ -14,18 +14,16 @@
 #include "mst_writer.h"
 #include "notices.h"
 #include "pinned_files.h"
-#include "script_names.h"
 
 struct symbolizer_task {
 	struct mst_writer *writer; /* after its last record */
 	const struct pinned_files *pinned_files;
 	pid_t pid;
-	const char *folder;                 /* where the program started; for jitdumps */
-	uint64_t since;                     /* CLOCK_REALTIME in ns then */
-	const struct generated *generated;  /* code that was at an address before other code; NULL: none */
-	const struct script_names *scripts; /* NULL: none */
-	bool all;                           /* names for all frames */
-	struct notices *notices;            /* remarks are added here */
+	const char *folder;                /* where the program started; for jitdumps */
+	uint64_t since;                    /* CLOCK_REALTIME in ns then */
+	const struct generated *generated; /* code that was at an address before other code; NULL: none */
+	bool all;                          /* names for all frames */
+	struct notices *notices;           /* remarks are added here */
 };
 
 /* Whether there may be any names to look up; false is certain. Cheap. */

@@ -95,11 +95,6 @@ const struct generated *tracee_generated(const struct tracee *t, const struct ms
 	return writer == t->writer ? &t->generated : &t->former;
 }
 
-const struct script_names *tracee_script_names(const struct tracee *t)
-{
-	return &t->frames.script_names;
-}
-
 struct mst_writer *tracee_writer(struct tracee *t)
 {
 	return t->writer;

@@ -117,10 +117,6 @@ void tracee_follow_code(struct tracee *tracee, pid_t pid, uint64_t since);
 /* The names of such code in the file of a writer: the present one, or the one before tracee_roll_over(). */
 const struct generated *tracee_generated(const struct tracee *tracee, const struct mst_writer *writer);
 
-/* The names of the functions of scripts. */
-struct script_names;
-const struct script_names *tracee_script_names(const struct tracee *tracee);
-
 /* ---- files ---- */
 
 /*

@@ -273,7 +273,7 @@ static bool look_at(struct sites *s, struct search *search, struct site here, ui
 	return true;
 }
 
-/* Names of scripts are written when the program has ended: while it runs, its sites are the interpreter's functions. */
+/* A script that the trace cannot name is passed over: then the sites are the interpreter's functions. */
 static bool is_named_script(struct sites *s, uint32_t frame)
 {
 	uint32_t n;

@@ -144,6 +144,90 @@ def exact(bench):
     return f"{n + compare(bench, traces[1], log + '.child'):,} stacks"
 
 
+# Each block of a size of its own is allocated in the line in which the interpreter is asked for the stack.
+TRACED = """import faulthandler, functools, random, sys, traceback
+
+asked, chance, log = [], random.Random(35), open(sys.argv[1], "w")
+
+
+def ask(number):
+    bytearray(400000 + number), faulthandler.dump_traceback(log, all_threads=False)
+    asked.append(number)
+    stack = traceback.extract_stack()
+    print("stack", number, *(f"{frame.lineno}:{frame.name}" for frame in stack[-2::-1]), file=log, flush=True)
+
+
+class Thing:
+    def __init__(self, depth):
+        go(depth)
+
+    def __lt__(self, other):
+        go(chance.randrange(3))
+        return True
+
+    @property
+    def inner(self):
+        return go(0)
+
+
+def generated(depth):
+    yield go(depth)
+
+
+def go(depth):
+    if depth <= 0:
+        return ask(len(asked))
+    way = chance.randrange(7)
+    if way == 0:
+        return [go(depth - 1) for _ in range(1)]
+    if way == 1:
+        return list(generated(depth - 1))
+    if way == 2:
+        return Thing(depth - 1)
+    if way == 3:
+        return functools.reduce(lambda a, b: go(depth - 1), range(2))
+    if way == 4:
+        return sorted([Thing(depth - 1), Thing(0)])
+    if way == 5:
+        return eval("go(depth - 1)"), Thing(0).inner
+    return go(depth - 1)
+
+
+while len(asked) < int(sys.argv[2]):
+    go(chance.randrange(12))
+"""
+
+
+def asked_stacks(log):
+    """By the block's number: the stack by faulthandler and by traceback, "line:function", the innermost first."""
+    stacks, fault = {}, []
+    with open(log, encoding="utf-8") as file:
+        for line in file:
+            found = re.match(r'  File "(.*)", line (\d+) in (.*)$', line)
+            if found:
+                fault.append(f"{found[2]}:{found[3]}")
+            elif line.startswith("stack "):
+                _, number, *words = line.split()
+                stacks[int(number)], fault = (tuple(fault), tuple(words)), []
+    return stacks
+
+
+def traced(bench):
+    """At chosen events the stack is that of faulthandler, and outside of the innermost line that of traceback."""
+    log = os.path.join(bench.folder, "log")
+    _, traces = bench.record(bench.script(TRACED), log, "2000", options=["--depth=2000"])
+    dump, stacks = bench.dump(traces[0]), asked_stacks(log)
+    found = {size - 400001: dump.stack(stack) for _, size, stack in dump.allocations() if 400000 < size < 410000}
+    for number, (fault, trace) in stacks.items():
+        # A qualified name ends with the plain one.
+        mine = tuple(re.sub(r"^(?:\S*\.)?(\S+) \S+:(\d+)$", r"\2:\1", frame) for frame in found[number])
+        if mine != fault or mine[1:] != trace:
+            raise Problem(f"block {number}: {mine}, faulthandler {fault}, traceback {trace}")
+    if len(stacks) < 2000:
+        raise Problem(f"{len(stacks)} stacks")
+    return f"{len(stacks):,} stacks"
+
+
 KEEPER = """import sys
 
 kept = []
@@ -354,6 +438,51 @@ def site(bench):
     return None
 
 
+WAITER = KEEPER + """print("done", flush=True)
+sys.stdin.readline()
+work(10)
+"""
+
+
+def running(bench):
+    """The names are there while the program runs, and in what is left when msrec is killed."""
+    script = bench.script(WAITER)
+    process = start(bench, bench.build.msrec, "-q", "-f", "-o", "t.running", bench.python, script, "100")
+    process.stdin.write("\n")
+    process.stdin.flush()
+    if process.stdout.readline() != "done\n":
+        raise Problem(f"the program ended: {process.communicate()[1]}")
+    msreport, mstop = bench.build.file("analyze/msreport"), bench.build.file("analyze/mstop")
+
+    def report(*words, status):
+        said = bench.run(msreport, "-q", "peak", "--by=site", "--format=json", *words, status=status).stdout
+        return json.loads(said)["sections"]["peak"]["largest"][0]
+
+    top = json.loads(bench.run(mstop, "--json", str(process.pid)).stdout)["sites"][0]
+    found = [top, report("t.running", status=1)]
+    process.kill()
+    process.communicate()
+    found.append(report("t.running", status=1))
+    bench.run(bench.build.file("analyze/msconvert"), "-q", "--to=trace", "-o", "t.cut", "t.running", status=1)
+    found.append(report("t.cut", status=1))
+    wrong = [row for row in found if (row["function"], row["line"]) != ("keep", 7)]
+    if wrong:
+        raise Problem(f"the sites are {wrong}")
+
+
+def renamed(bench):
+    """Without paths, and anonymous, a trace of Python has no name of the program."""
+    script = bench.script(KEEPER)
+    finish(start(bench, bench.build.msrec, "-q", "-f", "-o", "t.named", bench.python, script, "100"))
+    for option, wanted in ("--strip-paths", {"keep script.py:7", "work script.py:12"}), ("--anonymize", set()):
+        bench.run(bench.build.file("analyze/msconvert"), "-q", "--to=trace", option, "-o", "t.renamed", "t.named")
+        frames = set(bench.dump("t.renamed").frames.values())
+        if not wanted <= frames or [frame for frame in frames if "/" in frame] or not frames:
+            raise Problem(f"{option}: {sorted(frames)[:9]}")
+        if not wanted and [frame for frame in frames if "keep" in frame or "script" in frame]:
+            raise Problem(f"{option}: {sorted(frames)[:9]}")
+
+
 def below_main(bench):
     """What calls a script's main() is shown, as what calls others."""
     script = bench.script(KEEPER.replace("work(", "main("))
@@ -396,8 +525,9 @@ def refused(bench):
     return f"{len(others)} versions" if others else "skip: there is none"
 
 
-CASES = [("exact", exact), ("nested", nested), ("off", off), ("rotated", rotated), ("attached", attached),
-         ("left", left), ("site", site), ("below_main", below_main), ("refused", refused)]
+CASES = [("exact", exact), ("traced", traced), ("nested", nested), ("off", off), ("rotated", rotated),
+         ("attached", attached), ("left", left), ("site", site), ("running", running), ("renamed", renamed),
+         ("below_main", below_main), ("refused", refused)]
 
 
 def main():
