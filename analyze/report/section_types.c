@@ -142,7 +142,7 @@ static bool add_padding(struct paddings *all, const struct typed_row *row)
 	if (p.layout.fixed)
 		add_fixed(all, row, p.layout.fixed);
 	p.saved = (p.layout.size - p.layout.packed) * p.objects;
-	return !p.saved || p.layout.size != row->type.size || add_saved(all, &p);
+	return !p.saved || p.layout.size > row->type.size || add_saved(all, &p);
 }
 
 static int compare_saved(const void *a, const void *b)

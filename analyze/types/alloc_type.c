@@ -382,6 +382,26 @@ static void name_element(const struct question *q, const struct wrapping *wrappi
 	}
 }
 
+/* Notes where the layout of the element is. */
+static void find_layout(const struct question *q, uint32_t at, const struct wrapping *wrapping,
+			const struct allocated *allocated)
+{
+	struct alloc_type *a = q->answer;
+	struct type_place place;
+
+	if (allocated->number == TYPE_NONE)
+		return;
+	a->info = allocated->info;
+	a->type = allocated->number;
+	if (!wrapping->container)
+		return;
+	if (wrapping->inner.text && !wrapping->more)
+		a->type = type_info_named(info_of(q->types, &q->way[at], &place), &place, wrapping->inner.text,
+					  wrapping->inner.n);
+	if (!wrapping->inner.text || wrapping->more || a->type == TYPE_NONE)
+		a->info = NULL;
+}
+
 /* False: the sizes contradict it. */
 static bool tell_element(const struct question *q, uint32_t at, const struct element *element,
 			 const struct allocated *allocated)
@@ -403,10 +423,7 @@ static bool tell_element(const struct question *q, uint32_t at, const struct ele
 	a->container = wrapping.only ? wrapping.container : find_container(q, at);
 	if (!a->container)
 		a->container = wrapping.container ? wrapping.container : element->container;
-	if (!wrapping.container && allocated->number != TYPE_NONE) {
-		a->info = allocated->info;
-		a->type = allocated->number;
-	}
+	find_layout(q, at, &wrapping, allocated);
 	return a->name;
 }
 

@@ -57,7 +57,7 @@ struct alloc_type {
 	unsigned header; /* bytes that the program's allocator puts before each block */
 	bool one_each;   /* each block has one object, maybe with data behind it */
 	bool counted;    /* else blocks consist of objects alone, if the size is known */
-	/* The type's layout, where objects are the type alone; NULL: not known. */
+	/* The layout of the type, or of the element that the type keeps, of which there is one an object; NULL: not known. */
 	struct type_info *info;
 	uint32_t type;
 };

@@ -86,6 +86,12 @@ NOINLINE void vector_of_items()
 	kept = v;
 }
 
+NOINLINE void vector_of_bits()
+{
+	static std::vector<bool> v(200);
+	v[7] = true;
+}
+
 NOINLINE void vector_of_strings()
 {
 	static std::vector<std::string> v;
@@ -149,6 +155,7 @@ int main()
 	array_of_pointers();
 	through_template();
 	vector_of_items();
+	vector_of_bits();
 	vector_of_strings();
 	list_of_items();
 	map_of_items();
