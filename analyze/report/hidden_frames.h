@@ -28,6 +28,16 @@ HIDE_MODULE("libstdc++.so*")
 HIDE_MODULE("libc++.so*")
 HIDE_MODULE("libc++abi.so*")
 
+/* Containers and slabs of LLVM */
+HIDE_FUNCTION("llvm::allocate_buffer*")
+HIDE_FUNCTION("llvm::BumpPtrAllocator*")
+HIDE_FUNCTION("llvm::SpecificBumpPtrAllocator*")
+HIDE_FUNCTION("llvm::SmallVector*")
+HIDE_FUNCTION("llvm::DenseMap*")
+HIDE_FUNCTION("llvm::SmallDenseMap*")
+HIDE_FUNCTION("llvm::StringMap*")
+HIDE_FUNCTION("llvm::FoldingSet*")
+
 /* Rust */
 HIDE_FUNCTION("alloc::*")
 HIDE_FUNCTION("<alloc::*")

@@ -51,6 +51,31 @@ static bool cpp_element(const struct function_path *f, struct element *e)
 	return e->type.text;
 }
 
+/* LLVM's containers allocate by functions of their classes; those without an argument know a size alone. */
+static bool llvm_element(const struct function_path *f, struct element *e)
+{
+	static const struct {
+		const char *name;
+		unsigned argument;
+		const char *container;
+	} classes[] = { { "SmallVectorTemplateBase", 0, "llvm::SmallVector" },
+			{ "SmallVectorTemplateCommon", 0, "llvm::SmallVector" },
+			{ "SmallVectorImpl", 0, "llvm::SmallVector" },
+			{ "DenseMap", 3, "llvm::DenseMap" },
+			{ "SmallDenseMap", 4, "llvm::DenseMap" } };
+
+	for (size_t i = 0; i < COUNT(classes); i++) {
+		const struct name_part *around = &f->parts[f->n - 2];
+
+		if (!text_part_is(around->name, classes[i].name))
+			continue;
+		*e = (struct element){ .type = argument_of(around, classes[i].argument),
+				       .container = classes[i].container };
+		return e->type.text;
+	}
+	return false;
+}
+
 static bool rust_element(const struct function_path *f, struct element *e)
 {
 	static const char *const owners[] = { "Box", "RawVec", "Vec", "VecDeque" };
@@ -77,6 +102,8 @@ bool element_of(const struct function_path *f, struct element *e)
 		return cpp_element(f, e);
 	if (begins_with(f, "alloc") || begins_with(f, "hashbrown"))
 		return rust_element(f, e);
+	if (begins_with(f, "llvm"))
+		return llvm_element(f, e);
 	return false;
 }
 
@@ -86,6 +113,7 @@ bool element_of(const struct function_path *f, struct element *e)
 static const struct shown_class {
 	const char *name, *shown;
 } shown_classes[] = {
+	{ "_Bvector_base", "std::vector<bool>" },
 	{ "vector", "std::vector" },
 	{ "_Vector_base", "std::vector" },
 	{ "deque", "std::deque" },
@@ -131,6 +159,9 @@ const char *container_of_function(const struct function_path *f)
 		const char *shown = cpp ? find_class(shown_classes, COUNT(shown_classes), name)
 					: find_class(rust_classes, COUNT(rust_classes), name);
 
+		/* Its elements are bits in words. */
+		if (cpp && text_part_is(name, "vector") && text_part_is(argument_of(&f->parts[i], 0), "bool"))
+			shown = "std::vector<bool>";
 		/* Of Rust, `map` is a module. */
 		if (shown && i + 1 < f->n && (rust || f->parts[i].arguments.text))
 			return shown;
@@ -155,6 +186,7 @@ static const struct node_class {
 	{ "std::__tree_node", "std::set", "std::map", false },
 	{ "std::__hash_node", "std::unordered_set", "std::unordered_map", false },
 	{ "std::__shared_ptr_emplace", "std::shared_ptr", NULL, false },
+	{ "llvm::detail::DenseSetPair", "llvm::DenseSet", NULL, false },
 	{ "alloc::rc::RcInner", "Rc", NULL, false },
 	{ "alloc::rc::RcBox", "Rc", NULL, false },
 	{ "alloc::sync::ArcInner", "Arc", NULL, false },

@@ -176,11 +176,21 @@ static void test_elements(void **state)
 	check_element("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
 		      ">::_M_create(unsigned long&, unsigned long)",
 		      "char", "std::string");
+	check_element("std::_Bvector_base<std::allocator<bool> >::_M_allocate(unsigned long)", NULL,
+		      "std::vector<bool>");
+	check_element("std::vector<bool, std::allocator<bool> >::_M_insert_aux(std::_Bit_iterator, bool)",
+		      NULL, "std::vector<bool>");
 	check_element("my::allocator<Node>::allocate(unsigned long)", NULL, NULL);
 	check_element("alloc::raw_vec::RawVec<T,A>::grow_one", "T", NULL);
 	check_element("<alloc::boxed::Box<Node>>::new", "Node", "Box");
 	check_element("alloc::collections::vec_deque::VecDeque<T,A>::grow", "T", "VecDeque");
 	check_element("std::collections::hash::map::HashMap<K,V,S>::insert", NULL, NULL);
+	check_element("llvm::SmallVectorTemplateBase<Node, false>::grow(unsigned long)", "Node", NULL);
+	check_element("llvm::DenseMap<Node*, int, llvm::DenseMapInfo<Node*, void>, "
+		      "llvm::detail::DenseMapPair<Node*, int> >::grow(unsigned int)",
+		      "llvm::detail::DenseMapPair<Node*, int>", NULL);
+	check_element("llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned long)",
+		      NULL, NULL);
 }
 
 static void check_node(const char *type, const char *inner, const char *container)
@@ -207,6 +217,7 @@ static void test_nodes(void **state)
 	check_node("std::__detail::_Hash_node_base*", NULL, "std::unordered_map");
 	check_node("std::_Sp_counted_ptr_inplace<Node, std::allocator<void>, 2>", "Node", "std::shared_ptr");
 	check_node("alloc::rc::RcInner<Node>", "Node", "Rc");
+	check_node("llvm::detail::DenseSetPair<Node*>", "Node*", "llvm::DenseSet");
 }
 
 /* ---- Statements ---- */
