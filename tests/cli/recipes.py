@@ -6,7 +6,9 @@ have what they allocated.
   recipes.py --build DIR
 """
 
+import csv
 import glob
+import io
 import os
 import re
 import shutil
@@ -30,6 +32,23 @@ let kept = 0;
 for (let round = 0; round < 30; round++) {
   kept += makeBuffers(50).length;
   new Function('n', `for (let i = 0; i < n; i++) JSON.parse('[${round}]');`)(20);
+}
+"""
+# Functions whose code makes room for that of the next ones; each allocates a size of its own.
+REUSE = """
+const fs = require('fs'), word = Buffer.alloc(1);
+function made(n) {
+  return new Function(`return function f_${n}() { return Buffer.allocUnsafeSlow(${100000 + n}); }`)();
+}
+for (let n = 0; n < 400; n++) {
+  let f = made(n);
+  for (let i = 0; i < 3; i++) f();
+  f = null;
+  if (n % 20 == 19) {
+    console.log('made');
+    fs.readSync(0, word);
+    gc();
+  }
 }
 """
 PYTHON = """
@@ -124,11 +143,53 @@ def check_recipe(check, build, work, name):
     check(f"{name}: nothing is lost", build.stat(trace)["lost"] == 0)
 
 
+def named_functions(build, trace):
+    """Of the blocks of REUSE: the number of the function that should have allocated it, and those in the stack."""
+    def table(form):
+        words = [build.file("analyze/msconvert"), "-q", "--to=csv" + form, "-o", "-", trace]
+        said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        return csv.DictReader(io.StringIO(said))
+    csv.field_size_limit(1 << 30)
+    paths = {row["stack"]: row["path"] for row in table("-stacks")}
+    for row in table(""):
+        if row["type"] == "alloc" and 100000 <= int(row["size"]) < 100400:
+            yield int(row["size"]) - 100000, {int(n) for n in re.findall(r"f_(\d+)", paths[row["stack"]])}
+
+
+def check_reuse(check, build, work):
+    """Code that comes to the address of other code leaves the other's stacks alone, if msrec looked in between."""
+    if not node():
+        print("SKIP: reuse: no Node")
+        return
+    with open(os.path.join(work, "reuse.js"), "w") as file:
+        file.write(REUSE)
+    program = subprocess.Popen([build.msrec, "-q", "-o", "reuse.%p.zst", "node", "--expose-gc",
+                                *documented("Node")[:-1], "reuse.js"], cwd=work, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    while program.stdout.readline():
+        # It answers when it has taken what was before, with the names that there were.
+        subprocess.run([build.msrec, "mark", str(program.pid), "made"], check=True, capture_output=True)
+        program.stdin.write("\n")
+        program.stdin.flush()
+    program.communicate()
+    trace, = glob.glob(os.path.join(work, "reuse.*.zst"))
+    map_file = f"/tmp/perf-{trace.split('.')[-2]}.map"
+    with open(map_file, encoding="utf-8") as file:
+        starts = [line.split()[0] for line in file if re.search(r"[~^*]f_\d+", line)]
+    os.remove(map_file)
+    check(f"Node: {len(starts) - len(set(starts))} of {len(starts)} functions are where another one was",
+          len(starts) - len(set(starts)) > 100)
+    found = list(named_functions(build, trace))
+    wrong = [(wanted, names) for wanted, names in found if names != {wanted}]
+    check(f"Node: {len(found)} blocks of functions whose code goes", len(found) == 1200 and not wrong, str(wrong[:5]))
+
+
 def main():
     build, check = harness.arguments(__doc__).build, harness.Checks()
     with harness.Scratch() as work:
         for name in RECIPES:
             check_recipe(check, build, work, name)
+        check_reuse(check, build, work)
     return check.status()
 
 
