@@ -396,8 +396,8 @@ static void find_layout(const struct question *q, uint32_t at, const struct wrap
 	if (!wrapping->container)
 		return;
 	if (wrapping->inner.text && !wrapping->more)
-		a->type = type_info_named(info_of(q->types, &q->way[at], &place), &place, wrapping->inner.text,
-					  wrapping->inner.n);
+		a->type = type_info_named(info_of(q->types, &q->way[at], &place), &place,
+					  wrapping->inner.text, wrapping->inner.n);
 	if (!wrapping->inner.text || wrapping->more || a->type == TYPE_NONE)
 		a->info = NULL;
 }
@@ -554,6 +554,20 @@ static struct told tell_sized(const struct question *q, const struct source_plac
 	return sizes_fit(q->sizes, size) ? (struct told){ type, trust, false, false } : nothing;
 }
 
+/* A sum of several types' sizes, as of a record and the array behind it: the block begins with what the pointer is to. */
+static struct told tell_sum(const struct question *q, const struct source_place *place,
+			    const struct allocation *a, struct source_type target)
+{
+	for (uint32_t i = 0; a->more && target.type != TYPE_NONE && i < a->n_sizes; i++) {
+		const struct source_type type = source_type_measured(place, q->types->statement, a->sizes[i]);
+
+		if (is_same(target, type) && form_of(place, type) == TYPE_RECORD &&
+		    q->sizes->least >= size_of(place, type))
+			return (struct told){ type, TRUST_LIKELY, !a->times, a->times };
+	}
+	return nothing;
+}
+
 /* Bytes of which the function makes something else are no bytes. */
 static bool is_made_of(const struct question *q, const struct source_place *place, const struct allocation *a)
 {
@@ -578,7 +592,7 @@ static struct told tell_call(const struct question *q, const struct source_place
 		return tell_new(q, place, a);
 	target = target_of(q, place, a);
 	if (a->sized)
-		return tokens_are(a->size) ? tell_sized(q, place, a, target) : nothing;
+		return tokens_are(a->size) ? tell_sized(q, place, a, target) : tell_sum(q, place, a, target);
 	told = tell_loosely(q, place, target);
 	if (told.type.type != TYPE_NONE && size_of(place, told.type) == 1 && is_made_of(q, place, a))
 		return nothing;

@@ -7,7 +7,7 @@
 enum { LINES_AROUND = 12 };
 
 /* Longer ones are no statements of people. */
-enum { TOKENS_MOST = 400, SIZEOFS_MOST = 4 };
+enum { TOKENS_MOST = 400 };
 
 bool token_is(const struct token *token, const char *text)
 {
@@ -396,15 +396,13 @@ static bool is_multiplied(const struct statement *s, uint32_t begin, uint32_t en
 
 static void read_arguments(const struct statement *s, uint32_t begin, uint32_t end, struct allocation *a)
 {
-	uint32_t n = 0;
-
-	for (uint32_t i = begin; i < end && n < SIZEOFS_MOST; i++) {
+	for (uint32_t i = begin; i < end && a->n_sizes < SIZEOFS_MOST; i++) {
 		struct tokens operand;
 
 		if (!token_is(&s->tokens[i], "sizeof"))
 			continue;
-		n++;
 		operand = operand_at(s, i, end);
+		a->sizes[a->n_sizes++] = operand;
 		a->more |= is_added_to(s, begin, end, i);
 		a->times |= is_multiplied(s, begin, end, operand);
 		if (a->sized && !same_tokens(s, a->size, operand))
@@ -412,7 +410,7 @@ static void read_arguments(const struct statement *s, uint32_t begin, uint32_t e
 		a->size = operand;
 		a->sized = true;
 	}
-	if (n == SIZEOFS_MOST)
+	if (a->n_sizes == SIZEOFS_MOST)
 		a->size = (struct tokens){ 0, 0 };
 }
 

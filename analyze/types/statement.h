@@ -29,13 +29,16 @@ static inline bool tokens_are(struct tokens tokens)
 	return tokens.begin < tokens.end;
 }
 
-enum { STATEMENT_TOKENS = 2000, STATEMENT_CALLS = 8 };
+/* SIZEOFS_MOST: in a statement of people. */
+enum { STATEMENT_TOKENS = 2000, STATEMENT_CALLS = 8, SIZEOFS_MOST = 4 };
 
 /* What stands around one call that allocates; tokens that are not there are empty. */
 struct allocation {
-	struct tokens type;     /* `T` of `new T` and of `g_new(T, n)` */
-	bool array;             /* `new T[n]` and `g_new` */
-	struct tokens size;     /* the only operand of sizeof in the arguments, without brackets */
+	struct tokens type;                /* `T` of `new T` and of `g_new(T, n)` */
+	bool array;                        /* `new T[n]` and `g_new` */
+	struct tokens size;                /* the only operand of sizeof in the arguments, without brackets */
+	struct tokens sizes[SIZEOFS_MOST]; /* all of them, if there are several */
+	uint32_t n_sizes;
 	bool times;             /* something is multiplied with it */
 	bool more;              /* something is added to what has the sizeof, so more than such objects */
 	struct tokens cast;     /* type before the `*` that ends a cast of the result */

@@ -30,13 +30,14 @@ C_TYPES = {
     ("struct owner", None): (10 * 24, 10, 16),
     ("struct bits", None): (120, 10, 12),
     ("struct header", None): (10 * 14 + 45, 10, 4),
+    ("struct whole", None): (10 * 56, None, 8),     # each with three parts of 16
     ("nameless", None): (240, 10, 24),
     ("nameless*", None): (240, 30, 8),
     ("unsigned int", None): (220, 55, 4),
     ("double", None): (5120, 640, 8),
     ("char", None): (10 * 105 - 5 + 50, 1095, 1),
 }
-C_UNKNOWN = {"library_buffer", "pool_of_tight", "wrong_if_guessed", "raw"}
+C_UNKNOWN = {"of_either", "library_buffer", "pool_of_tight", "wrong_if_guessed", "raw"}
 CPP_TYPES = {
     ("shop::item", None): (2400, 100, 24),
     ("shop::derived", None): (11 * 48, 11, 48),

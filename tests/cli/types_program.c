@@ -27,6 +27,15 @@ struct header {
 	char text[];
 };
 
+struct part {
+	double a, b;
+};
+
+struct whole {
+	int n;
+	struct part parts[];
+};
+
 typedef struct {
 	short s;
 	long l;
@@ -134,6 +143,18 @@ __attribute__((noinline)) void with_text(size_t n)
 	kept(h);
 }
 
+__attribute__((noinline)) void with_array(size_t n)
+{
+	struct whole *w = malloc(sizeof(*w) + n * sizeof(struct part));
+	kept(w);
+}
+
+__attribute__((noinline)) void of_either(size_t n)
+{
+	struct whole *w = malloc(n ? sizeof(struct part) * n : sizeof(word) * 3); /* no sum: unknown */
+	kept(w);
+}
+
 __attribute__((noinline)) void buffer(size_t n)
 {
 	char *text = malloc(n);
@@ -204,6 +225,8 @@ int main(void)
 		anonymous_struct();
 		bit_fields();
 		with_text(10 + (size_t)i);
+		with_array(3);
+		of_either(7);
 		buffer(100 + (size_t)i);
 		raw(64);
 		pool_of_tight();
