@@ -427,19 +427,72 @@ static bool tell_element(const struct question *q, uint32_t at, const struct ele
 	return a->name;
 }
 
+/* What a call says of its element. False: nothing; else allocated->name is the caller's. */
+static bool find_element(const struct question *q, uint32_t at, struct element *element,
+			 struct allocated *allocated)
+{
+	struct function_path path;
+
+	function_path_parse(call_sites_at(q->types->calls, q->way[at].call)->function, &path);
+	if (path.n < 2 || !element_of(&path, element))
+		return false;
+	if (find_allocated(q, at, element, allocated))
+		return true;
+	free(allocated->name);
+	return false;
+}
+
+/* The innermost call of the function that called the one that call `at` is inlined in; q->n: that is the site's. */
+static uint32_t calling_frame(const struct question *q, uint32_t at)
+{
+	const uint32_t frame = q->way[at].frame;
+
+	while (at < q->n && q->way[at].frame == frame)
+		at++;
+	return at;
+}
+
+/*
+ * LLVM makes one function of several with equal code, which rustc's generic ones often have: what it says is of any type
+ * of that size. What is inlined in its caller is for the caller's type. *at moves there; true: to the site's own frame.
+ */
+static bool leave_merged(const struct question *q, uint32_t *at, struct element *element,
+			 struct allocated *allocated)
+{
+	for (;;) {
+		const uint32_t next = calling_frame(q, *at);
+		struct element outer;
+		struct allocated better;
+
+		if (next == q->n)
+			return true;
+		if (!find_element(q, next, &outer, &better))
+			return false;
+		if (!better.size || (allocated->size && better.size != allocated->size)) {
+			free(better.name);
+			return false;
+		}
+		free(allocated->name);
+		*allocated = better;
+		*element = outer;
+		*at = next;
+	}
+}
+
 static bool by_templates(const struct question *q)
 {
 	for (uint32_t i = 0; i < q->n; i++) {
-		struct function_path path;
 		struct element element;
 		struct allocated allocated;
-		bool told = false;
+		uint32_t at = i;
+		bool told, sure;
 
-		function_path_parse(call_sites_at(q->types->calls, q->way[i].call)->function, &path);
-		if (path.n < 2 || !element_of(&path, &element))
+		if (!find_element(q, i, &element, &allocated))
 			continue;
-		if (find_allocated(q, i, &element, &allocated))
-			told = tell_element(q, i, &element, &allocated);
+		sure = !element.merged || leave_merged(q, &at, &element, &allocated);
+		told = tell_element(q, at, &element, &allocated);
+		if (told && !sure)
+			q->answer->trust = TRUST_LIKELY;
 		free(allocated.name);
 		if (told)
 			return true;

@@ -86,7 +86,9 @@ static bool rust_element(const struct function_path *f, struct element *e)
 
 		if (!table && !is_one_of(part->name, owners, COUNT(owners)))
 			continue;
-		*e = (struct element){ argument_of(part, 0), "T", table, NULL };
+		*e = (struct element){
+			.type = argument_of(part, 0), .parameter = "T", .more = table, .merged = true
+		};
 		if (table)
 			e->container = "HashMap";
 		else if (text_part_is(part->name, "RawVec"))

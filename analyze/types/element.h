@@ -15,6 +15,7 @@ struct element {
 	const char *
 		parameter; /* of the function or its class, by which debug information knows the type; NULL: the first */
 	bool more;             /* the blocks have more than elements: a table's control bytes */
+	bool merged;           /* the function may be that of another type of the same size */
 	const char *container; /* if no function on the way is a container's; NULL: none */
 };
 

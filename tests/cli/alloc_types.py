@@ -64,6 +64,25 @@ RUST_TYPES = {
     ("types_program::Item", "VecDeque"): (288, 12, 24),
     ("u8", "Vec"): (6, 6, 1),
 }
+# Types of one size, whose vectors grow by one function when LLVM has merged their own.
+RUST_TWINS = """
+#[derive(Clone)] pub struct First { pub a: u64, pub b: u64, pub c: u64 }
+#[derive(Clone)] pub struct Second { pub x: u64, pub y: u64, pub z: u64 }
+#[inline(never)] fn firsts(n: u64) -> Vec<First> {
+    let mut v = Vec::new();
+    for i in 0..n { v.push(First { a: i, b: i, c: i }); }
+    v
+}
+#[inline(never)] fn seconds(n: u64) -> Vec<Second> {
+    let mut v = Vec::new();
+    for i in 0..n { v.push(Second { x: i, y: i + 1, z: 3 * i }); }
+    v
+}
+fn main() {
+    let n = std::env::args().count() as u64 * 100;
+    std::mem::forget((firsts(n), seconds(2 * n)));
+}
+"""
 RUST_NAMED = {("types_program::Item", "Rc"), ("(u32, types_program::Item)", "BTreeMap"),
               ("(u32, types_program::Item)", "HashMap")}
 
@@ -206,6 +225,18 @@ class Tests:
         rows = self.compare(section, RUST_TYPES)
         assert RUST_NAMED <= set(rows), sorted(rows, key=str)
         self.check_padding(section, "types_program::Item", 10 + 30 + 12 + 1)
+
+    def test_merged_functions(self):
+        rustc = shutil.which("rustc")
+        if not rustc or subprocess.run([rustc, "--version"], capture_output=True).returncode:
+            print("no rustc: test_merged_functions left out")
+            return
+        source = os.path.join(self.folder, "twins.rs")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(RUST_TWINS)
+        rows = self.by_type(self.ask(self.record(self.compile("twins", [rustc, "-g", "-O"], source))))
+        sizes = {name: rows["twins::" + name, "Vec"]["bytes"] for name in ("First", "Second")}
+        assert sizes == {"First": 128 * 24, "Second": 256 * 24}, rows
 
     def test_type_of_the_compiler(self):
         if platform.machine() != "x86_64":
