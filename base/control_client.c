@@ -13,69 +13,74 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAUSE_NS 20000000 /* between attempts to connect */
-#define CONNECTS 250
+#include "array.h"
+
+#define PAUSE_MS 20 /* between attempts to connect to a socket whose queue is full */
+#define TURN_MS 200 /* before the next recording is asked, too */
 
 _Static_assert(CONTROL_NAME_SIZE == sizeof(((struct sockaddr_un *)0)->sun_path), "a name fits an address");
 
-/* Calls `ask` with the names of msrec's sockets, until that returns true. */
-static bool any_socket(struct control_question *question,
-		       bool (*ask)(struct control_question *question, const char *name))
-{
-	FILE *list = fopen("/proc/net/unix", "re");
-	char *line = NULL;
-	size_t capacity = 0;
-	bool found = false;
+/* ---- one recording ---- */
 
-	while (list && !found && getline(&line, &capacity, list) > 0) {
-		char *name = strstr(line, " @" CONTROL_NAME);
+/* A recording that is asked. */
+struct peer {
+	char name[CONTROL_NAME_SIZE];
+	int fd;     /* -1: it is done with */
+	bool asked; /* false: its queue was full so far */
+};
 
-		if (!name)
-			continue;
-		name += 2;
-		name[strcspn(name, " \n")] = 0;
-		found = ask(question, name);
-	}
-	free(line);
-	if (list)
-		fclose(list);
-	return found;
-}
-
-/* The queue of a recording can be full for a while. */
-static bool connect_in_time(int fd, const struct sockaddr_un *address, size_t size, unsigned attempts)
-{
-	const struct timespec pause = { 0, PAUSE_NS };
-
-	for (unsigned i = 1; connect(fd, (const struct sockaddr *)address, (socklen_t)size) != 0; i++) {
-		if (errno != EAGAIN || i >= attempts)
-			return false;
-		nanosleep(&pause, NULL);
-	}
-	return true;
-}
-
-/* A connection to a socket of the caller's own user (root: of any user). -1: none. */
-static int dial(const char *name, unsigned attempts)
+static bool connect_to(int fd, const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const size_t n = strlen(name);
+
+	memcpy(address.sun_path + 1, name, n);
+	return connect(fd, (const struct sockaddr *)&address,
+		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) == 0;
+}
+
+/* Of the caller's own user; root talks to any. */
+static bool is_ours(int fd)
+{
 	struct ucred peer = { .pid = 0 };
 	socklen_t size = sizeof(peer);
-	const size_t n = strlen(name);
-	int fd;
 
-	if (n >= sizeof(address.sun_path) - 1)
-		return -1;
-	memcpy(address.sun_path + 1, name, n);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 &&
-	    (!connect_in_time(fd, &address, offsetof(struct sockaddr_un, sun_path) + 1 + n, attempts) ||
-	     getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-	     (geteuid() != 0 && peer.uid != geteuid() && peer.uid != 0))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (geteuid() == 0 || peer.uid == geteuid() || peer.uid == 0);
+}
+
+static bool send_request(int fd, const struct control_request *request)
+{
+	return send(fd, request, sizeof(*request), MSG_NOSIGNAL) == (ssize_t)sizeof(*request);
+}
+
+static void hang_up(struct peer *peer)
+{
+	if (peer->fd >= 0)
+		close(peer->fd);
+	peer->fd = -1;
+}
+
+static void begin(struct peer *peer, const char *name)
+{
+	const bool fits = strlen(name) < sizeof(peer->name) - 1;
+
+	*peer = (struct peer){ .fd = -1 };
+	if (!fits)
+		return;
+	strcpy(peer->name, name);
+	peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* Hangs up if that can never be; leaves a peer whose queue is full. */
+static void try_to_ask(struct peer *peer, const struct control_request *request)
+{
+	if (connect_to(peer->fd, peer->name))
+		peer->asked = is_ours(peer->fd) && send_request(peer->fd, request);
+	else if (errno == EAGAIN)
+		return;
+	if (!peer->asked)
+		hang_up(peer);
 }
 
 static bool await(int fd, int ms)
@@ -85,13 +90,8 @@ static bool await(int fd, int ms)
 	return poll(&readable, 1, ms) > 0;
 }
 
-static bool send_request(int fd, const struct control_request *request)
-{
-	return send(fd, request, sizeof(*request), MSG_NOSIGNAL) == (ssize_t)sizeof(*request);
-}
-
-/* Whether the answer has come, and is one of a recording that has the process. */
-static bool take_reply(int fd, struct control_reply *reply)
+/* Whether the answer is one of a recording that has the process. */
+static bool receive(int fd, struct control_reply *reply)
 {
 	const ssize_t n = recv(fd, reply, sizeof(*reply), 0);
 
@@ -101,46 +101,145 @@ static bool take_reply(int fd, struct control_reply *reply)
 	       (reply->status == CONTROL_DONE || reply->status == CONTROL_REFUSED);
 }
 
-static bool ask_one(struct control_question *question, const char *name)
+/* True: it is the answer that was asked for. */
+static bool take_answer(struct control_question *question, struct peer *peer)
 {
-	const int fd = dial(name, CONNECTS);
-	bool known = false;
+	const bool known = receive(peer->fd, &question->reply);
 	char end;
 
-	if (fd < 0)
-		return false;
-	if (send_request(fd, &question->request) && await(fd, question->answer_ms))
-		known = take_reply(fd, &question->reply);
-	else
-		question->silent = true;
 	/* A worker that completes the file holds the connection as long. */
-	if (known && question->whole_ms && await(fd, question->whole_ms))
-		(void)!recv(fd, &end, 1, 0);
-	close(fd);
+	if (known && question->whole_ms && await(peer->fd, question->whole_ms))
+		(void)!recv(peer->fd, &end, 1, 0);
+	hang_up(peer);
 	if (!known)
 		return false;
-	snprintf(question->name, sizeof(question->name), "%s", name);
+	strcpy(question->name, peer->name);
 	if (question->request.pid != CONTROL_ALL)
 		return true;
 	question->each(&question->reply, question->context);
 	return false;
 }
 
+/* ---- all recordings ---- */
+
+struct peers {
+	struct peer *items;
+	struct pollfd *answers; /* of each */
+	uint32_t n, room;
+};
+
+/* As /proc/net/unix has them. What does not fit memory is left out. */
+static void list_peers(struct peers *peers)
+{
+	FILE *list = fopen("/proc/net/unix", "re");
+	char *line = NULL;
+	size_t capacity = 0;
+
+	while (list && getline(&line, &capacity, list) > 0) {
+		char *name = strstr(line, " @" CONTROL_NAME);
+
+		if (!name || !array_reserve(&peers->items, peers->n, &peers->room, sizeof(*peers->items)))
+			continue;
+		name += 2;
+		name[strcspn(name, " \n")] = 0;
+		begin(&peers->items[peers->n++], name);
+	}
+	free(line);
+	if (list)
+		fclose(list);
+	peers->answers = calloc(peers->n + (size_t)1, sizeof(*peers->answers));
+	if (!peers->answers)
+		peers->n = 0;
+}
+
+/* Asks those of the first `n` that could not be asked before. Returns how many still are not. */
+static uint32_t ask_rest(struct peers *peers, uint32_t n, const struct control_request *request)
+{
+	uint32_t full = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct peer *const peer = &peers->items[i];
+
+		if (peer->fd >= 0 && !peer->asked)
+			try_to_ask(peer, request);
+		full += peer->fd >= 0 && !peer->asked;
+	}
+	return full;
+}
+
+/* Sets what answers; returns how many have not answered before. */
+static uint32_t poll_all(struct peers *peers, int ms)
+{
+	uint32_t open = 0;
+
+	for (uint32_t i = 0; i < peers->n; i++) {
+		const struct peer *const peer = &peers->items[i];
+
+		open += peer->fd >= 0;
+		/* A socket that is not connected would be ready at once. */
+		peers->answers[i] = (struct pollfd){ .fd = peer->asked ? peer->fd : -1, .events = POLLIN };
+	}
+	if (open)
+		(void)poll(peers->answers, peers->n, ms);
+	return open;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* One after the other; but one that is stuck keeps the others from answering for a moment only. */
+static bool ask_all(struct control_question *question, struct peers *peers)
+{
+	const int64_t until = now_ms() + question->answer_ms;
+	uint32_t n = 0;
+	int64_t left;
+
+	while ((left = until - now_ms()) > 0) {
+		n += n < peers->n;
+		const bool full = ask_rest(peers, n, &question->request) > 0;
+		const int64_t most = n < peers->n ? TURN_MS : full ? PAUSE_MS : left;
+
+		if (poll_all(peers, (int)(most < left ? most : left)) == 0 && n == peers->n)
+			return false;
+		for (uint32_t i = 0; i < n; i++) {
+			if (peers->answers[i].revents && take_answer(question, &peers->items[i]))
+				return true;
+		}
+	}
+	question->silent = true;
+	return false;
+}
+
 bool control_client_ask(struct control_question *question)
 {
+	struct peers peers = { 0 };
+	bool found;
+
 	question->request.magic = CONTROL_MAGIC;
 	question->silent = false;
-	return any_socket(question, ask_one);
+	list_peers(&peers);
+	found = ask_all(question, &peers);
+	for (uint32_t i = 0; i < peers.n; i++)
+		hang_up(&peers.items[i]);
+	free(peers.items);
+	free(peers.answers);
+	return found;
 }
 
 bool control_client_tell(const char *name, const struct control_request *request)
 {
-	const int fd = dial(name, 1);
-	const bool sent = fd >= 0 && send_request(fd, request);
+	struct peer peer;
 
-	if (fd >= 0)
-		close(fd);
-	return sent;
+	begin(&peer, name);
+	if (peer.fd >= 0)
+		try_to_ask(&peer, request);
+	hang_up(&peer);
+	return peer.asked;
 }
 
 const char *control_client_explain(const struct control_question *question, char *text, size_t size)

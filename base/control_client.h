@@ -15,9 +15,9 @@
 
 struct control_question {
 	struct control_request request; /* control_client_ask() sets `magic` */
-	int answer_ms;                  /* how long each recording is waited for */
+	int answer_ms;                  /* how long the recordings are waited for */
 	int whole_ms; /* and how long, after its answer, until a file that was asked for is whole; 0: not at all */
-	/* Of CONTROL_ALL: called with each answer. */
+	/* Of CONTROL_ALL: called with each answer, as they come. */
 	void (*each)(const struct control_reply *reply, void *context);
 	void *context;
 	/* Results. */
@@ -26,7 +26,7 @@ struct control_question {
 	struct control_reply reply;   /* the last one */
 };
 
-/* Asks one recording after the other. True: one has the process; `reply` says what became of the request. */
+/* Asks all recordings at once. True: one has the process; `reply` says what became of the request. */
 bool control_client_ask(struct control_question *question);
 
 /* Sends a request to the socket of that name, and does not wait for an answer. False: it could not be sent. */

@@ -231,6 +231,47 @@ class Tests:
         assert self.marks("t.zst") == ["still here"]
         assert self.live("t.zst") == 10008
 
+    def test_stuck_recordings(self):
+        """What never answers, or takes no connection, keeps others from answering for a moment only."""
+        code = ("import re, socket, subprocess, sys, time\n"
+                "msrec, uid = sys.argv[1:]\n"
+                "held = []\n"
+                "def listen(i):\n"
+                "    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+                "    s.bind(f'\\0msrec-{uid}-stuck{i}')\n"
+                "    s.listen(0)\n"
+                "    held.append(s)\n"
+                "def fill(i):\n"
+                "    for _ in range(3):\n"
+                "        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+                "        s.setblocking(False)\n"
+                "        held.append(s)\n"
+                "        s.connect(f'\\0msrec-{uid}-stuck{i}')\n"
+                "for i in range(4):\n"
+                "    listen(i)\n"
+                "    try:\n"
+                "        fill(i) if i % 2 else None\n"
+                "    except BlockingIOError:\n"
+                "        pass\n"
+                "ours = subprocess.Popen([msrec, '-f', '-o', 't.zst', 'sleep', '60'])\n"
+                "end = time.monotonic() + 30\n"
+                "while len(set(re.findall('@(msrec-.*)', open('/proc/net/unix').read()))) < 5:\n"
+                "    assert time.monotonic() < end\n"
+                "    time.sleep(0.01)\n"
+                "begin = time.monotonic()\n"
+                "done = subprocess.run([msrec, 'status', str(ours.pid)], capture_output=True, text=True)\n"
+                "took = time.monotonic() - begin\n"
+                "ours.terminate()\n"
+                "ours.wait()\n"
+                "assert done.returncode == 0 and took < 5, (done, took)\n")
+        away = ["unshare", "--user", "--map-root-user", "--net"]    # from other tests' recordings
+        if subprocess.run([*away, "true"], capture_output=True, timeout=60).returncode:
+            return "no network namespace of its own"
+        done = subprocess.run([*away, sys.executable, "-c", code, self.build.msrec, "0"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120, env=plain_environment())
+        assert done.returncode == 0, done.stderr
+        return None
+
     def test_other_users(self):
         """Another user is refused by the recording itself, whatever the client thinks."""
         if os.geteuid() != 0:
