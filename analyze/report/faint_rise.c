@@ -59,7 +59,8 @@ static double median_level(const int64_t *series, uint32_t n)
 			sorted[at] = sorted[at - 1];
 		sorted[at] = series[i];
 	}
-	return n % 2 ? (double)sorted[n / 2] : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+	const uint32_t below = (n - 1) / 2, above = n / 2;
+	return ((double)sorted[below] + (double)sorted[above]) / 2;
 }
 
 /* ---- Most series ---- */
@@ -163,8 +164,9 @@ static double find_noise(const int64_t *series, uint32_t n, uint32_t window, dou
 	double deviations[FAINT_RISE_MOST];
 	uint32_t differ = 0;
 	for (uint32_t i = 0; i + window <= n; i++) {
+		const uint32_t centre = i + window / 2;
 		middle[i] = median_level(series + i, window);
-		const double deviation = fabs((double)series[i + window / 2] - middle[i]);
+		const double deviation = fabs((double)series[centre] - middle[i]);
 		deviations[differ] = deviation;
 		differ += deviation > 0;
 	}
@@ -351,8 +353,9 @@ static bool beats_jumps(const struct parts *parts, double rest)
 /* The first part in the second half of n levels. */
 static uint32_t second_half(const struct parts *parts, uint32_t n)
 {
+	const uint32_t half = n / 2;
 	uint32_t i = 0;
-	while (i < parts->n && parts->items[i].at < n / 2)
+	while (i < parts->n && parts->items[i].at < half)
 		i++;
 	return i;
 }
