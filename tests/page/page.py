@@ -584,7 +584,7 @@ class Tests:
         self.browser.complete()
         wanted = Figures(self.browser, self.build, trace).ask("types")["types"]["types"]
         rows = [row[:3] + row[4:7] for row in self.browser.ask("rows")]
-        assert len(wanted) == 10 and rows == [
+        assert len(wanted) > 5 and rows == [
             [row["type"], row["container"] or UNKNOWN, bytes_text(row["bytes"]), count_text(row["objects"]),
              count_text(row["size"]), row["trust"]] for row in wanted], (rows, wanted)
         self.browser.check()
