@@ -40,9 +40,11 @@ struct worker {
 
 void *volatile sink;
 
-__attribute__((noinline)) void take(size_t size)
+__attribute__((noinline)) void *take(size_t size)
 {
-	sink = malloc(size);
+	void *const block = malloc(size);
+	sink = block;
+	return block;
 }
 
 __attribute__((noinline)) void handle_request(worker &w, int number)
@@ -64,8 +66,7 @@ void serve(worker &w, int first, int step, int n, bool gap)
 		handle_request(w, i);
 		msrec_span_end();
 		if (gap) {
-			take(8);
-			free(sink);
+			free(take(8));
 		}
 	}
 	w.last.reset();
