@@ -160,8 +160,9 @@ class Tests:
 
     def record(self, name, *words):
         trace = os.path.join(self.folder, name + ".zst")
-        subprocess.run([self.build.msrec, "-q", "-f", "-o", trace, *words], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        done = subprocess.run([self.build.msrec, "-q", "-f", "-o", trace, *words], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 0, done
         return trace
 
     def page_of(self, trace, name, *words, status=0):
