@@ -164,6 +164,8 @@ static void fill_object(struct object *object, const struct sighting *seen, uint
 	uint32_t life = atomic_load_explicit(&object->life, memory_order_relaxed);
 
 	RECORDER_ASSERT(seen->start <= pc && pc < seen->end);
+	/* A reader that sees any of this sees that the former object's life has ended. */
+	atomic_thread_fence(memory_order_release);
 	object->start = seen->start;
 	object->end = seen->end;
 	object->inside = pc;

@@ -98,10 +98,11 @@ static inline struct process *process_now(void)
 	return page ? atomic_load_explicit(&page->process, memory_order_acquire) : NULL;
 }
 
+/* Before the epoch is read: a call in a new phase sees the new epoch, and takes a stamp behind the phase's marker. */
 static inline uint32_t phase_now(void)
 {
 	return atomic_load_explicit(atomic_load_explicit(&process_phase, memory_order_relaxed),
-				    memory_order_relaxed);
+				    memory_order_acquire);
 }
 
 /* Whether blocks that come are not recorded. */
