@@ -6,7 +6,9 @@ Small programs of known behaviour, and the build's own commands, run twice. With
 stack must be the one that libgcc finds. And under msrec together with an independent account of every call: the same
 calls, the same peak, nothing lost.
 
-  recording.py --build DIR [--musl] [--only WORD]
+  recording.py --build DIR [--musl] [--calls N] [--only WORD]
+
+--calls: of the trace that the commands read; they make more calls themselves.
 
 Exit status: 0 all equal, 1 a difference, 77 no program of the build can be executed here.
 """
@@ -30,7 +32,7 @@ FORKING = {"fork"}           # the account is of the parent alone
 TIMEOUT = 300
 
 
-def commands(build, folder):
+def commands(build, folder, calls):
     """Name → argv. The commands read a trace like that of a small program, but long."""
     there = [name for name in CORPUS if build.has(f"corpus/{name}")]
     if len(there) < len(CORPUS):
@@ -39,7 +41,7 @@ def commands(build, folder):
     small, trace = os.path.join(folder, "small.zst"), os.path.join(folder, "generated.zst")
     subprocess.run([build.msrec, "-q", "-o", small, build.file("corpus/threads")], stdout=subprocess.DEVNULL,
                    check=True)
-    made["generate"] = [build.file("tests/tools/generate"), "-n", "20000", small, trace]
+    made["generate"] = [build.file("tests/tools/generate"), "-n", str(calls), small, trace]
     made["msreport"] = [build.file("analyze/msreport"), trace]
     made["msreplay"] = [build.file("analyze/msreplay"), "--massif-out-file=" + os.path.join(folder, "massif"), trace]
     made["msconvert"] = [build.file("analyze/msconvert"), "--to=pprof", "-o", os.path.join(folder, "pprof"), trace]
@@ -96,6 +98,7 @@ def counts(build, name, argv, status, folder):
 
 def main():
     args = arguments(__doc__, ("--only", {"help": "programs with this in their name", "default": ""}),
+                     ("--calls", {"type": int, "default": 200000, "help": "of the trace that the commands read"}),
                      ("--musl", {"action": "store_true", "help": "the build is for musl"}))
     build, total, failed = args.build, 0, 0
     try:
@@ -104,7 +107,7 @@ def main():
         print(f"skip: no program of this build can be executed: {e.strerror}")
         return SKIPPED
     with Scratch() as folder:
-        for name, argv in commands(build, folder).items():
+        for name, argv in commands(build, folder, args.calls).items():
             if args.only not in name:
                 continue
             try:
