@@ -14,7 +14,6 @@
 #include "plan_requests.h"
 #include "processes.h"
 
-#define MARGIN_STAMPS 20000u /* no CPU executes a store so long after the stamp before it */
 #define SLEEP_MIN_NS 1000000u
 #define SLEEP_MAX_NS 20000000u
 #define SLEEP_BUSY_NS 8000000u /* while a program makes calls */
@@ -235,7 +234,7 @@ static uint64_t one_round(struct collector *c)
 {
 	struct session *const s = &c->session;
 	struct processes *const processes = &c->processes;
-	const uint64_t until = clock_sample(&s->clock) - MARGIN_STAMPS;
+	const uint64_t until = clock_sample(&s->clock) - SHM_MARGIN_STAMPS;
 	uint64_t events = 0;
 
 	c->room_wanted = false;

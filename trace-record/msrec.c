@@ -247,6 +247,8 @@ static int record(void)
 			errno == EFBIG ? " (the limit on file sizes, ulimit -f, holds for it too)"
 			: errno == ENOMEM
 				? " (is there a limit on address space, ulimit -v? Nearly all of it stays empty)"
+			: errno == EPERM || errno == ENOSYS
+				? " (a seccomp filter, as containers have one, or the kernel denies memfd_create)"
 				: "");
 		return LAUNCH_FAILED;
 	}

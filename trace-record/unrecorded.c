@@ -27,6 +27,8 @@ static const char *const sentences[] = {
 	[SHM_SKIP_VALGRIND] = "runs under Valgrind" ALONE,
 	[SHM_SKIP_LOADER] = "cannot read the recorder, with another root or user" WITH_CHILDREN,
 	[SHM_SKIP_MEMORY] = "cannot reach msrec, as another user or with another /proc" ALONE,
+	[SHM_SKIP_WIPING] = "gets no memory that forked children find empty, which Linux has since 4.14 "
+			    "(madvise, MADV_WIPEONFORK)" ALONE,
 };
 
 #define REASONS (sizeof(sentences) / sizeof(*sentences))

@@ -455,6 +455,25 @@ class Tests:
             r = Result(done, self.folder)
             assert r.status == 125 and re.match(f"msrec: {words}", r.err) and not r.files, (r.status, r.err, r.files)
 
+    def denied(self, *calls):
+        """As on a kernel without the calls, or in a container that denies them. The program is recorded with its child."""
+        done = subprocess.run([self.build.file("tests/tools/deny_calls"), *calls, "--", self.build.msrec, "-o", "t.%p",
+                               "perl", "-e", "my @a = (1 .. 1000); if (!fork) { my @b = (1 .. 1000) } wait"],
+                              cwd=self.folder, env=plain_environment(), capture_output=True, timeout=TIMEOUT)
+        return Result(done, self.folder)
+
+    def test_no_shared_memory(self):
+        r = self.denied("memfd_create")
+        assert r.status == 125 and re.match(r"msrec: cannot make shared memory: .*memfd_create\)\n$", r.err), (r.status, r.err)
+        assert not r.files, r.files
+
+    def test_no_wiped_memory(self):
+        """A child of an unusual fork would write into its parent's ring."""
+        if self.sanitized():
+            return self.sanitized()
+        r = self.denied("wipeonfork")
+        assert r.status == 0 and re.search(r"perl gets no memory .*MADV_WIPEONFORK\): it is not recorded", r.err), r.err
+
     def test_path_that_the_loader_splits(self):
         for name in ("a b", "a:b"):
             os.makedirs(self.path(f"{name}/preload"))

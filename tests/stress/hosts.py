@@ -50,6 +50,7 @@ class Bench:
                                              "-shared", "-Wl,-Bsymbolic")
         self.runs = 0
         self.options = []           # msrec's, for every host
+        self.around = []            # a command that executes msrec
 
     def compile(self, name, source, *options):
         target = os.path.join(self.folder, name)
@@ -74,7 +75,7 @@ class Bench:
         return path
 
     def command(self, where, options=()):
-        return [self.build.msrec, "-o", os.path.join(where, "t.%p"), *self.options, *options]
+        return [*self.around, self.build.msrec, "-o", os.path.join(where, "t.%p"), *self.options, *options]
 
     def start(self, where, argv, options=(), env=None, **more):
         """A running msrec; output goes to files, so that no remaining child keeps a pipe open."""
@@ -199,6 +200,15 @@ def forks(bench):
         expect(child["memalign"] == 100, f"a child has {child['memalign']} calls, not 100")
         expect(child["aligned_alloc"] <= stats[0]["aligned_alloc"], "a child has more than its parent had")
     return f"{stats[0]['events']} events, 20 children"
+
+
+def forks_without_membarrier(bench):
+    """On a kernel without that call, or where a filter denies it, a forking thread waits instead."""
+    bench.around = [bench.build.file("tests/tools/deny_calls"), "membarrier", "--"]
+    try:
+        return forks(bench)
+    finally:
+        bench.around = []
 
 
 def environment(bench):
@@ -511,6 +521,7 @@ HOSTS = [
     ("blocks that change hands", simple("exchange", same_output=False)),
     ("exit while threads work", leave_threads),
     ("fork with threads", forks),
+    ("fork with threads, no membarrier", forks_without_membarrier),
     ("600 forks in a row", many_forks),
     ("unwritten output at _exit", end("unwritten")),
     ("unwritten output at quick_exit", end("unwritten-quickly")),

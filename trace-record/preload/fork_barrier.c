@@ -43,6 +43,21 @@ static long membarrier(int command)
 	return os_call6(SYS_membarrier, command, 0, 0, 0, 0, 0);
 }
 
+/*
+ * In place of membarrier(), which older kernels lack and filters deny: no store that another thread has begun, and no load that
+ * it has made ahead of one, is pending for so long. See ordering.md.
+ */
+static void wait_out_pending(void)
+{
+	uint64_t begun;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	begun = stamp_now();
+	while (stamp_now() - begun < SHM_MARGIN_STAMPS)
+		cpu_pause();
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
 /* A process registers for membarrier once. That takes milliseconds, and few processes fork while threads run. */
 static void prepare_barrier(void)
 {
@@ -64,7 +79,8 @@ void fork_barrier_close(const struct thread *t)
 		fork_barrier_wait(t);
 		other = 0;
 	}
-	membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) < 0)
+		wait_out_pending();
 }
 
 void fork_barrier_open(const struct thread *t)

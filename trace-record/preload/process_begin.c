@@ -130,18 +130,22 @@ static void begin_modules(struct process *p, struct shm_segment *parents)
 	begun = true;
 }
 
+static void report_skip(struct shm_family *family, enum shm_skip_reason reason)
+{
+	char path[SHM_SKIP_PATH];
+	/* Valgrind 3.24 answers itself, over what the kernel has written, which may be longer. */
+	const long n = os_read_link("/proc/self/exe", path, SHM_SKIP_PATH - 1);
+
+	path[n > 0 && n < SHM_SKIP_PATH ? n : 0] = 0;
+	skips_report(family, reason, path);
+}
+
 /* Memcheck would read the recorder's memory for pointers, and warn of its system calls. */
 static bool leave_to_valgrind(struct shm_family *family)
 {
-	char path[SHM_SKIP_PATH];
-	long n;
-
 	if (!cpu_under_valgrind())
 		return false;
-	/* Valgrind 3.24 answers itself, over what the kernel has written, which may be longer. */
-	n = os_read_link("/proc/self/exe", path, SHM_SKIP_PATH - 1);
-	path[n > 0 && n < SHM_SKIP_PATH ? n : 0] = 0;
-	skips_report(family, SHM_SKIP_VALGRIND, path);
+	report_skip(family, SHM_SKIP_VALGRIND);
 	return true;
 }
 
@@ -203,15 +207,27 @@ static bool open_process(struct process *p, uint32_t parent)
 	return true;
 }
 
+/* By that memory a child of any fork, also of one that libc knows nothing of, learns that it is one. */
+static bool map_wiped(struct process *p)
+{
+	if (!process_wiped)
+		process_wiped = os_map_wiped_on_fork();
+	if (!process_wiped && segments_map(p)) {
+		report_skip(p->family, SHM_SKIP_WIPING);
+		segments_unmap(p);
+	}
+	return process_wiped;
+}
+
 static bool set_up_process(struct process *p, uint32_t pid)
 {
 	uint32_t parent = SHM_NO_SEGMENT;
 
-	if (!process_wiped)
-		process_wiped = os_map_wiped_on_fork();
+	if (!map_wiped(p))
+		return false;
 	if (p->segment && p->pid != pid)
 		parent = p->segment_number;
-	if (!process_wiped || !open_process(p, parent))
+	if (!open_process(p, parent))
 		return false;
 	atomic_store_explicit(&process_wiped->process, p, memory_order_release);
 	return true;

@@ -46,6 +46,7 @@
 #define SHM_MODULE_TEXT (1u << 20)
 #define SHM_COMMAND_BYTES (128u << 10)
 #define SHM_DEPTH_MAX 2048u /* frames a stack, --depth */
+#define SHM_MARGIN_STAMPS 20000u /* no CPU keeps a store, or a load ahead of it, pending for so long */
 
 /* ---- rings ---- */
 
@@ -171,6 +172,7 @@ enum shm_skip_reason {
 	SHM_SKIP_VALGRIND,    /* runs under Valgrind */
 	SHM_SKIP_LOADER,      /* the recorder's libraries cannot be read: another root or user */
 	SHM_SKIP_MEMORY,      /* the shared memory cannot be opened: another user, another /proc */
+	SHM_SKIP_WIPING,      /* no memory that a forked child finds zeroed */
 };
 
 /* A program that a recorded process is about to execute, or has become, and that is not recorded. */
