@@ -456,7 +456,7 @@ class Tests:
             assert r.status == 125 and re.match(f"msrec: {words}", r.err) and not r.files, (r.status, r.err, r.files)
 
     def denied(self, *calls):
-        """As on a kernel without the calls, or in a container that denies them. The program is recorded with its child."""
+        """As on a kernel without the calls, or in a container that denies them. The program has a child."""
         done = subprocess.run([self.build.file("tests/tools/deny_calls"), *calls, "--", self.build.msrec, "-o", "t.%p",
                                "perl", "-e", "my @a = (1 .. 1000); if (!fork) { my @b = (1 .. 1000) } wait"],
                               cwd=self.folder, env=plain_environment(), capture_output=True, timeout=TIMEOUT)
@@ -464,7 +464,7 @@ class Tests:
 
     def test_no_shared_memory(self):
         r = self.denied("memfd_create")
-        assert r.status == 125 and re.match(r"msrec: cannot make shared memory: .*memfd_create\)\n$", r.err), (r.status, r.err)
+        assert r.status == 125 and re.match(r"msrec: cannot make shared memory: .*memfd_create\)\n$", r.err), r.err
         assert not r.files, r.files
 
     def test_no_wiped_memory(self):

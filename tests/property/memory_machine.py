@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Holds the machine of weak_machine.py against shapes whose outcomes on Armv8 and x86-64 are known.
 
-Their names are those of the literature (Alglave, Maranget, Tautschnig: Herding cats; Pulte et al.: Simplifying ARM concurrency).
+Their names are those of the literature (Alglave, Maranget, Tautschnig: Herding cats; Pulte et al.: Simplifying ARM
+concurrency).
 """
 
 import sys
@@ -26,7 +27,8 @@ FULL = Fence("seq_cst")
 # name, threads, what is looked at, the outcome, whether Armv8 may have it
 SHAPES = [
     ("SB", [[x(), Load("a", "y", "relaxed")], [y(), Load("b", "x", "relaxed")]], "ab", (0, 0), True),
-    ("SB+fences", [[x(), FULL, Load("a", "y", "relaxed")], [y(), FULL, Load("b", "x", "relaxed")]], "ab", (0, 0), False),
+    ("SB+fences", [[x(), FULL, Load("a", "y", "relaxed")], [y(), FULL, Load("b", "x", "relaxed")]], "ab",
+     (0, 0), False),
     ("SB+rel+acq", [[x("release"), Load("a", "y", "acquire")], [y("release"), Load("b", "x", "acquire")]], "ab",
      (0, 0), True),
     ("SB+sc", [[x("seq_cst"), Load("a", "y", "seq_cst")], [y("seq_cst"), Load("b", "x", "seq_cst")]], "ab", (0, 0),
@@ -44,7 +46,7 @@ SHAPES = [
     ("LB", [[Load("a", "x", "relaxed"), y()], [Load("b", "y", "relaxed"), x()]], "ab", (1, 1), True),
     ("LB+ctrls", [[Load("a", "x", "relaxed"), Require("a", lambda a: a == 1), y()],
                   [Load("b", "y", "relaxed"), Require("b", lambda b: b == 1), x()]], "ab", (1, 1), False),
-    ("LB+datas", [[Load("a", "x", "relaxed"), y(value=("a", lambda a: a))],
+    ("LB+values", [[Load("a", "x", "relaxed"), y(value=("a", lambda a: a))],
                   [Load("b", "y", "relaxed"), x(value=("b", lambda b: b))]], "ab", (1, 1), False),
     ("S+rel+ctrl", [[x(value=2), y("release")], [Load("a", "y", "relaxed"), Require("a", lambda a: a == 1), x()]],
      "ax", (1, 2), False),
@@ -86,7 +88,8 @@ SHAPES = [
     ("a tick awaited", [[Clock("t", True, True), x("release")],
                         [Load("a", "x", "acquire"), Clock("u", True, False)]], "atu", (1, 1, 1), False),
     ("SB+wait", [[x(), Load("a", "y", "relaxed")],
-                 [y(), FULL, Clock("t", True, False), Wait("t", 2), FULL, Load("b", "x", "relaxed")]], "ab", (0, 0), False),
+                 [y(), FULL, Clock("t", True, False), Wait("t", 2), FULL, Load("b", "x", "relaxed")]], "ab",
+     (0, 0), False),
     ("SB+shorter wait", [[x(), Load("a", "y", "relaxed")],
                          [y(), FULL, Clock("t", True, False), Wait("t", 1), FULL, Load("b", "x", "relaxed")]], "ab",
      (0, 0), True),

@@ -3,9 +3,9 @@
 """The orderings that docs/internals/ordering.md argues with, on a machine that orders no more than it must.
 
 Each case is a short program of two or three threads: the recorder's and msrec's accesses in their order, each with the
-memory order that the source has for it today, which is looked up there. Its outcome that must not be is looked for among all
-executions (weak_machine.py). Then each order that the case names is weakened, or the step taken out, and the outcome must
-be found: an order that nothing needs, or a case that cannot fail, is an error.
+memory order that the source has for it, which is looked up there. The outcome that must not be is looked for among all
+executions (weak_machine.py). Then each order that the case names is weakened, or a step is left out, and the outcome
+must be found: an order that nothing needs, or a case that cannot fail, is an error.
 
   memory_order.py [--source DIR] [--only WORD] [-v]
 
@@ -53,7 +53,8 @@ SOURCES = {
     "epoch": ("trace-record/preload/ring.h", "load", "&the_process.family->epoch"),
     "epoch+": ("trace-record/timed_marks.c", "fetch_add", "&family->epoch"),
     "phase=": ("trace-record/timed_marks.c", "store", "phase"),
-    "phase": ("trace-record/preload/process_state.h", "load", "atomic_load_explicit(&process_phase, memory_order_relaxed)"),
+    "phase": ("trace-record/preload/process_state.h", "load",
+              "atomic_load_explicit(&process_phase, memory_order_relaxed)"),
     "modules=": ("trace-record/preload/modules.c", "store", "&table->count"),
     "modules": ("trace-record/frames.c", "load", "&modules->count"),
     "closed=": ("trace-record/preload/modules.c", "store", "&module->closed"),
@@ -145,7 +146,7 @@ CASES = []
 
 
 class Case:
-    """A function of the orders that gives the threads; an outcome that must not be; what, when weaker, makes it possible."""
+    """A function of the orders that gives the threads; an outcome that must not be; what makes it possible."""
 
     def __init__(self, threads, forbidden, weaker, without, **machine):
         self.name, self.claim = threads.__name__.replace("_", " "), " ".join(threads.__doc__.split())
@@ -158,7 +159,7 @@ class Case:
 
 
 def case(forbidden, weaker=(), without=(), ticks=0, window=None, memory=None):
-    """`weaker`: names of orders, each of which becomes relaxed, or {name: order, …}. `without`: what is left out or moved."""
+    """`weaker`: names of orders, each of which becomes relaxed, or {name: order, …}. `without`: what is left out."""
     def add(threads):
         CASES.append(Case(threads, forbidden, weaker, without, ticks=ticks, window=window, memory=memory))
         return threads
@@ -238,7 +239,8 @@ def the_head_of_a_thread_that_is_gone_is_final(o, _):
             [Load("gone", "owner gone", o["owner"]), Load("head", "ring head", o["head"])])
 
 
-@case(lambda v: v["old"] == 0 and v["tail"] == 0, weaker=["state free=", {"state claimed": "relaxed"}], memory={"ring state": 2})
+@case(lambda v: v["old"] == 0 and v["tail"] == 0, weaker=["state free=", "state claimed"],
+      memory={"ring state": 2})
 def a_ring_goes_to_its_next_thread_as_it_was_left(o, _):
     """The next thread begins at the tail that msrec left."""
     return ([Store("ring tail", 1, "relaxed"), Store("ring state", 0, o["state free="])],
@@ -310,7 +312,7 @@ def an_earlier_ring_that_is_looked_at_later_has_the_free(o, _):
 @case(lambda v: v["got"] == 1 and v["allocated"] <= v["freed"],
       without=["loads before the stamp", "the next tick"], ticks=3)
 def a_block_that_changes_threads_has_stamps_in_order(o, without):
-    """The stamp of the free is lower than that of the allocation that gets the block, in one tick of the counter, too."""
+    """The stamp of the free is lower than that of the allocation that gets the block, also within a tick."""
     return ([Clock("freed", without != "loads before the stamp", without != "the next tick"),
              Store("head of first", 1, o["head="]), Store("allocator", 1, o["others' unlock"])],
             [Load("got", "allocator", o["others' lock"]),
@@ -324,8 +326,8 @@ def margin(v, ticks):
 
 @case(lambda v: margin(v, v["margin"]), without=["the margin", "loads before the stamp"], ticks=5, window=2)
 def what_led_to_an_event_that_is_taken_was_seen(o, without):
-    """msrec looks at the earlier ring first, and takes only events that are stamped a margin before the look began: it has
-    seen the free that led to an event that it takes. Nothing stays pending for as long as the margin."""
+    """msrec looks at the earlier ring first, and takes only events that are stamped a margin before the look began: it
+    has seen the free that led to an event that it takes. Nothing stays pending for as long as the margin."""
     return ([Store("head of first", 1, o["head="]), Store("allocator", 1, o["others' unlock"])],
             [Load("got", "allocator", o["others' lock"]), Clock("allocated", without != "loads before the stamp", True),
              Store("head of second", 1, o["head="])],
@@ -333,7 +335,8 @@ def what_led_to_an_event_that_is_taken_was_seen(o, without):
              Load("first", "head of first", o["head"]), Load("second", "head of second", o["head"])])
 
 
-@case(lambda v: v["got"] == 1 and v["many"] == 0, weaker=["others' unlock", "others' lock"], without=["before its event"])
+@case(lambda v: v["got"] == 1 and v["many"] == 0, weaker=["others' unlock", "others' lock"],
+      without=["before its event"])
 def a_second_ring_is_announced_before_its_first_event(o, without):
     """A thread that can see an effect of a new thread sees that there are several rings, and stamps."""
     announced = Store("many rings", 1, o["many_rings="])
@@ -355,8 +358,9 @@ def a_call_that_sees_recording_on_is_stamped_anew(o, _):
 
 @case(lambda v: v["forking"] == 0 and v["event"] > v["marker"], without=["membarrier"], ticks=3)
 def a_thread_waits_with_an_event_behind_a_forks_marker(o, without):
-    """membarrier() stands between closing the barrier and the marker: an event stamped behind the marker sees the barrier."""
-    return ([Clock("event", True, True), Store("ring head", 1, o["head="]), Load("forking", "forking id", o["forking"])],
+    """membarrier() stands between closing the barrier and the marker: an event behind the marker sees the barrier."""
+    return ([Clock("event", True, True), Store("ring head", 1, o["head="]),
+             Load("forking", "forking id", o["forking"])],
             [Update("r", "forking id", zero_to_one, o["forking="]), Require("r", is_zero),
              None if without == "membarrier" else Membarrier(), Clock("marker", True, True)])
 
@@ -365,7 +369,8 @@ def a_thread_waits_with_an_event_behind_a_forks_marker(o, without):
       window=2)
 def so_it_does_where_the_kernel_has_no_membarrier(o, without):
     """A fence, and then a wait that is longer than anything stays pending, in place of membarrier()."""
-    return ([Clock("event", True, True), Store("ring head", 1, o["head="]), Load("forking", "forking id", o["forking"])],
+    return ([Clock("event", True, True), Store("ring head", 1, o["head="]),
+             Load("forking", "forking id", o["forking"])],
             [Update("r", "forking id", zero_to_one, o["forking="]), Require("r", is_zero),
              None if without == "the fence before it" else Fence("seq_cst"),
              *([] if without == "the wait" else [Clock("begun", True, True), Wait("begun", 3)]),
@@ -441,7 +446,8 @@ def weakened(case_, orders):
     """(what was weakened, whether the outcome happens then)."""
     for change in case_.weaker:
         change = change if isinstance(change, dict) else {change: "relaxed"}
-        yield ", ".join(f"{name} {orders[name]} → {order}" for name, order in change.items()), case_.happens({**orders, **change})
+        what = ", ".join(f"{name} {orders[name]} → {order}" for name, order in change.items())
+        yield what, case_.happens({**orders, **change})
     for what in case_.without:
         yield f"without {what}", case_.happens(orders, what)
 

@@ -17,8 +17,8 @@ So nothing of what a compiler or a processor may exchange is taken for granted. 
 loads that overtake a load on which their address depends, only makes the machine stricter with the code.
 
 There is a clock, which any step may find at a later tick. Reading it is an access that may wait for the loads before
-it, and may last until the next tick; stores wait for that. With a window, nothing stays pending for more than so many ticks
-after something behind it was done.
+it, and may last until the next tick; stores wait for that. With a window, nothing stays pending for more than so many
+ticks after something behind it was done.
 """
 
 from collections import namedtuple
@@ -27,11 +27,11 @@ ORDERS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
 
 Load = namedtuple("Load", "register location order")
 Store = namedtuple("Store", "location value order")                # a number, or (register or registers, function)
-Update = namedtuple("Update", "register location change order")    # change(old) → new; None: it fails and stores nothing
+Update = namedtuple("Update", "register location change order")    # change(old) → new; None: it fails, stores nothing
 Fence = namedtuple("Fence", "order")
 Clock = namedtuple("Clock", "register ordered settled")
 Require = namedtuple("Require", "registers holds")                 # a branch: executions that go elsewhere are left out
-Wait = namedtuple("Wait", "register ticks")                        # until the clock is so far behind the register's value
+Wait = namedtuple("Wait", "register ticks")                        # until the clock is so far beyond the register
 Membarrier = namedtuple("Membarrier", "")
 
 
@@ -72,7 +72,7 @@ def steps_of(program):
                 steps.append(Step("settled", operation, at))
         else:
             kind = {Fence: "fence", Require: "require", Wait: "wait", Membarrier: "membarrier"}[type(operation)]
-            steps.append(Step(kind, operation, at, order=operation.order if isinstance(operation, Fence) else "relaxed"))
+            steps.append(Step(kind, operation, at, order=getattr(operation, "order", "relaxed")))
     return steps
 
 
@@ -113,7 +113,8 @@ def comes_before(first, second):
 
 
 class Machine:
-    """`programs`: a list of operations for each thread; `memory`: what is not 0 at first. Registers have names that no two operations share."""
+    """`programs`: a list of operations for each thread; `memory`: what is not 0 at first. Registers have names that no
+    two operations share."""
 
     def __init__(self, programs, ticks=0, window=None, memory=None):
         self.threads = [steps_of(program) for program in programs]

@@ -19,7 +19,7 @@
 static const struct call {
 	const char *name;
 	unsigned number;
-	int error; /* as a kernel without the call has it */
+	int error;  /* as a kernel without the call has it */
 	int advice; /* the third argument; -1: any */
 } calls[] = {
 	{ "membarrier", SYS_membarrier, ENOSYS, -1 },
@@ -43,7 +43,8 @@ static void deny(const struct call *call)
 	add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
 	add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call->number, 0, skipped));
 	if (call->advice >= 0) {
-		add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])));
+		add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, args[2])));
 		add((struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call->advice, 0, 1));
 	}
 	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)call->error));

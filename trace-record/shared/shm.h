@@ -45,7 +45,7 @@
 #define SHM_MODULES 4096u
 #define SHM_MODULE_TEXT (1u << 20)
 #define SHM_COMMAND_BYTES (128u << 10)
-#define SHM_DEPTH_MAX 2048u /* frames a stack, --depth */
+#define SHM_DEPTH_MAX 2048u      /* frames a stack, --depth */
 #define SHM_MARGIN_STAMPS 20000u /* no CPU keeps a store, or a load ahead of it, pending for so long */
 
 /* ---- rings ---- */
