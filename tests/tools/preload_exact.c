@@ -150,10 +150,13 @@ static void make_of_others(void)
 }
 #endif
 
+static bool resolving; /* the first call comes while there is one thread */
+
 static void resolve(void)
 {
 	if (real_malloc)
 		return;
+	resolving = true;
 	resolve_one(&real_calloc, "calloc");
 	resolve_one(&real_realloc, "realloc");
 	resolve_one(&real_free, "free");
@@ -164,6 +167,7 @@ static void resolve(void)
 	resolve_one(&real_pvalloc, "pvalloc");
 	make_of_others();
 	resolve_one(&real_malloc, "malloc");
+	resolving = false;
 	open_account();
 }
 
@@ -281,6 +285,9 @@ EXPORT void *malloc(size_t n)
 
 EXPORT void *calloc(size_t members, size_t n)
 {
+	/* Of the dlsym() of glibc before 2.34, in programs with libpthread, which bears it. */
+	if (resolving)
+		return NULL;
 	resolve();
 	return gave(CALLOC, real_calloc(members, n), members * n);
 }
