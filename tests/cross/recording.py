@@ -6,15 +6,16 @@ Small programs of known behaviour, and the build's own commands, run twice. With
 stack must be the one that libgcc finds. And under msrec together with an independent account of every call: the same
 calls, the same peak, nothing lost.
 
-  recording.py --build DIR [--musl] [--calls N] [--only WORD]
+  recording.py --build DIR [--musl] [--real] [--calls N] [--only WORD]
 
---calls: of the trace that the commands read; they make more calls themselves.
+--calls: of the trace that the commands read. --real: programs of the distribution, too, which make most of the calls.
 
 Exit status: 0 all equal, 1 a difference, 77 no program of the build can be executed here.
 """
 
 import glob
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -28,8 +29,36 @@ EXACT = ("malloc", "calloc", "realloc", "resize", "realloc_free", "aligned", "ne
 COMPARED = ("malloc", "calloc", "realloc", "new", "new_array", "reallocarray", "failed", "free", "live", "peak")
 CORPUS = ("basic coroutine ctor deep exceptions exit fork frames_fast inline_fast insig longjmp main_again new_aligned "
           "new_basic realloc recurse signal templates threads zero").split()
+# Of the distribution, where it has them for that processor: they make most of the calls.
+REAL = {
+    "jq": ["-n", '[range(50000)|{id:., name:"item \\(.)"}]|group_by(.id%7)|map(length)'],
+    "lua5.4": ["-e", "local t = {} for i = 1, 60000 do t[i] = {i, tostring(i) .. 'x'} end for i = 1, 9 do "
+                     "table.sort(t, function(a, b) return a[2] < b[2] end) end print(pcall(error, {}))"],
+    "sqlite3": [":memory:", "create table t(a, b); with recursive c(i) as (select 1 union all select i + 1 from c "
+                            "where i < 6000) insert into t select i, hex(i * 7919 % 6007) from c; create index x on "
+                            "t(b); select count(*), sum(length(g)) from (select group_concat(a) g from t group by "
+                            "substr(b, 1, 2));"],
+    "xmllint": ["--format", "FOLDER/document.xml"],
+}
 FORKING = {"fork"}           # the account is of the parent alone
-TIMEOUT = 300
+TIMEOUT = 1800
+
+
+def machine_of(program):
+    with open(program, "rb") as f:
+        return f.read(20)[18:]
+
+
+def real_programs(build, folder):
+    """Those that are installed for the processor of the build. Name → argv."""
+    with open(os.path.join(folder, "document.xml"), "w", encoding="ascii") as f:
+        f.write("<list>" + "".join(f"<item id='{i}'><name>{i * 7919}</name></item>" for i in range(4000)) + "</list>")
+    for name, words in REAL.items():
+        path = shutil.which(name)
+        if path and machine_of(path) == machine_of(build.file("corpus/basic")):
+            yield name, [path, *(word.replace("FOLDER", folder) for word in words)]
+        else:
+            print(f"not installed for this processor: {name}")
 
 
 def commands(build, folder, calls):
@@ -98,7 +127,8 @@ def counts(build, name, argv, status, folder):
 
 def main():
     args = arguments(__doc__, ("--only", {"help": "programs with this in their name", "default": ""}),
-                     ("--calls", {"type": int, "default": 200000, "help": "of the trace that the commands read"}),
+                     ("--calls", {"type": int, "default": 20000, "help": "of the trace that the commands read"}),
+                     ("--real", {"action": "store_true", "help": "programs of the distribution, too"}),
                      ("--musl", {"action": "store_true", "help": "the build is for musl"}))
     build, total, failed = args.build, 0, 0
     try:
@@ -107,7 +137,10 @@ def main():
         print(f"skip: no program of this build can be executed: {e.strerror}")
         return SKIPPED
     with Scratch() as folder:
-        for name, argv in commands(build, folder, args.calls).items():
+        programs = commands(build, folder, args.calls)
+        if args.real:
+            programs.update(real_programs(build, folder))
+        for name, argv in programs.items():
             if args.only not in name:
                 continue
             try:
