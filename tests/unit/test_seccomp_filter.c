@@ -29,11 +29,17 @@ static bool allows(const struct sock_filter *program, uint32_t n, uint32_t numbe
 	return filter_allows(program, n, &(struct filter_call){ number, FILTER_NO_ARGUMENT, 0 });
 }
 
+#ifdef __aarch64__
+#define OWN_ARCH AUDIT_ARCH_AARCH64
+#else
+#define OWN_ARCH AUDIT_ARCH_X86_64
+#endif
+
 static void test_numbers(void **state)
 {
 	const struct sock_filter program[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
 		GIVE(SECCOMP_RET_KILL_PROCESS),
 		NUMBER,
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 2, 0),
@@ -192,6 +198,8 @@ static void test_kernel(void **state)
 	unsigned allowed = 0, denied = 0;
 	(void)state;
 
+	if (prctl(PR_GET_SECCOMP) < 0)
+		skip(); /* there are no filters, as under qemu-user */
 	srand(1);
 	for (int i = 0; i < 300; i++) {
 		bool unknown = false, said;
