@@ -31,7 +31,7 @@ CORPUS = ("basic coroutine ctor deep exceptions exit fork frames_fast inline_fas
           "new_basic realloc recurse signal templates threads zero").split()
 # Of the distribution, where it has them for that processor: they make most of the calls.
 REAL = {
-    "jq": ["-n", '[range(50000)|{id:., name:"item \\(.)"}]|group_by(.id%7)|map(length)'],
+    "jq": ["-n", '[range(80000)|{id:., name:"item \\(.)"}]|group_by(.id%7)|map(length)'],
     "lua5.4": ["-e", "local t = {} for i = 1, 60000 do t[i] = {i, tostring(i) .. 'x'} end for i = 1, 9 do "
                      "table.sort(t, function(a, b) return a[2] < b[2] end) end print(pcall(error, {}))"],
     "sqlite3": [":memory:", "create table t(a, b); with recursive c(i) as (select 1 union all select i + 1 from c "
