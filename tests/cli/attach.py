@@ -11,6 +11,7 @@ import glob
 import io
 import mmap
 import os
+import platform
 import random
 import re
 import shutil
@@ -84,6 +85,12 @@ def mapped_bytes(pid, name):
     with open(f"/proc/{pid}/maps", encoding="ascii", errors="replace") as maps:
         rows = [line.split() for line in maps if line.rstrip().endswith(f" {name} (deleted)")]
     return [int(end, 16) - int(start, 16) for start, end in (row[0].split("-") for row in rows)]
+
+
+def heap_is_known():
+    """Whether msrec knows the structures of this machine's malloc, and so counts blocks from before (glibc_heap.c)."""
+    name, version = platform.libc_ver()
+    return name == "glibc" and tuple(map(int, version.split("."))) <= (2, 41)
 
 
 class Tests:
@@ -162,7 +169,7 @@ class Tests:
         done = subprocess.run([self.build / "analyze/msreport", "-q", self.path("t.zst")], capture_output=True,
                               text=True, check=True, env=plain_environment())
         said = " ".join(done.stdout.split())
-        late = "has sizes, but no stacks" if census else "is in no figure"
+        late = "has sizes, but no stacks" if census and heap_is_known() else "is in no figure"
         assert f"Recorded from within the run: what was live before {late}." in said, said[:500]
         assert ("Recording was off for some time" in said) == off, said[:500]
 
@@ -551,7 +558,8 @@ int main(void)
             done = subprocess.run([*user, self.build.msrec, f"--pid={program.pid}", "--duration=1", "-o",
                                    os.path.join(folder, "t.zst")], capture_output=True, text=True, timeout=TIMEOUT,
                                   env=plain_environment())
-            assert done.returncode == 0 and "blocks of" in done.stderr, done.stderr
+            counted = "blocks of" if heap_is_known() else "its blocks from before are not known"
+            assert done.returncode == 0 and counted in done.stderr, done.stderr
             program.end()
         return None
 

@@ -15,7 +15,7 @@ import xml.etree.ElementTree as xml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../tools"), HERE]
-from attach import TIMEOUT, Program, Tests as Attach    # noqa: E402
+from attach import TIMEOUT, Program, Tests as Attach, heap_is_known    # noqa: E402
 from harness import have, plain_environment, run_methods, until    # noqa: E402
 
 OWN = 8                 # blocks of the C library itself: a thread's variables, a message's buffer
@@ -304,5 +304,24 @@ class Tests:
             assert self.build.stat(self.path("t.zst"))["initial_blocks"] == 0
 
 
+class UnknownHeap:
+    """Where malloc's structures are newer than those that msrec knows."""
+
+    def __init__(self, options, folder):
+        self.tests = Tests(options, folder)
+
+    def test_unknown_heap(self):
+        """msrec says so, and records what the program does from then on."""
+        tests = self.tests
+        with Program(tests.program, "4") as program:
+            program.do("run 500")
+            msrec = tests.msrec(program.pid)
+            program.do("run 20")
+            said = tests.attach.said + tests.leave(msrec)
+            stats = tests.build.stat(tests.path("t.zst"))
+        assert "its blocks from before are not known: its C library is of a version whose heap msrec" in said, said
+        assert stats["initial_blocks"] == 0 and stats["malloc"] > 20 and stats["lost"] == 0, stats
+
+
 if __name__ == "__main__":
-    sys.exit(run_methods(__doc__, Tests))
+    sys.exit(run_methods(__doc__, Tests if heap_is_known() else UnknownHeap))
