@@ -162,10 +162,8 @@ static const struct symbol_chain *cut_chain(struct symbolizer *n, uint32_t frame
 	return &n->cut.chain;
 }
 
-static const struct symbol_chain earlier = {
-	.n = 1,
-	.lines = &(struct symbol_line){ .function = "[before the recording]" },
-};
+static const struct symbol_line earlier_line = { .function = "[before the recording]" };
+static const struct symbol_chain earlier = { .n = 1, .lines = &earlier_line };
 
 const struct symbol_chain *symbolize_describe(struct symbolizer *n, uint32_t frame)
 {

@@ -548,7 +548,8 @@ int main(int argc, char **) { return use(argc) + use_other(argc) == 0; }
 
 COMMON = r"""
 #include <vector>
-int main(int argc, char **) { std::vector<int> v; v.push_back(argc); return v.size() != 1; }
+int *volatile kept; // or gcc 16 needs no block
+int main(int argc, char **) { std::vector<int> v; v.push_back(argc); kept = v.data(); return v.size() != 1; }
 """
 
 
