@@ -281,6 +281,21 @@ int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, u
 	return err;
 }
 
+int frames_emit_others(struct frames *frames, struct mst_writer *writer)
+{
+	const uint32_t n = modules_known(frames->modules);
+	uint32_t id;
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct module *m = &frames->modules->modules[i];
+
+		if (m->role == MODULE_LIBRARY && !atomic_load(&m->closed))
+			err = module_id(frames, writer, i, &id);
+	}
+	return err;
+}
+
 int frames_emit_unloaded(struct frames *frames, struct mst_writer *writer)
 {
 	const uint32_t known = modules_known(frames->modules);

@@ -40,6 +40,9 @@ char *frames_executable(const struct module_table *modules);
 int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, uint64_t stamp,
 		uint32_t *frame);
 
+/* Defines the libraries that are in no stack: the allocator's. 0 or a negative enum mst_error. */
+int frames_emit_others(struct frames *frames, struct mst_writer *writer);
+
 /* Writes which of the defined modules are unloaded by now. 0 or a negative enum mst_error. */
 int frames_emit_unloaded(struct frames *frames, struct mst_writer *writer);
 

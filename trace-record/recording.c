@@ -509,6 +509,8 @@ void recording_end(struct session *s, struct recording *r, uint8_t reason, uint3
 	};
 
 	assert(r->path);
+	if (r->tracee && !r->stopped && !r->error)
+		note_error(r, tracee_emit_others(r->tracee));
 	if (r->tracee && !r->stopped && !r->error && s->options.capture.exact)
 		note_error(r, tracee_emit_unloaded(r->tracee));
 	if (r->tracee)

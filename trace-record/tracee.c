@@ -571,6 +571,11 @@ void tracee_count_stacks(const struct tracee *t, struct recording_stacks *stacks
 	}
 }
 
+int tracee_emit_others(struct tracee *t)
+{
+	return frames_emit_others(&t->frames, t->writer);
+}
+
 int tracee_emit_unloaded(struct tracee *t)
 {
 	return frames_emit_unloaded(&t->frames, t->writer);

@@ -126,6 +126,9 @@ const struct generated *tracee_generated(const struct tracee *tracee, const stru
  */
 int tracee_roll_over(struct tracee *tracee, struct mst_writer *writer);
 
+/* Defines the libraries that are in no stack: the allocator's. 0 or a negative enum mst_error. */
+int tracee_emit_others(struct tracee *tracee);
+
 /* Writes which modules the process has unloaded. 0 or a negative enum mst_error. */
 int tracee_emit_unloaded(struct tracee *tracee);
 

@@ -5,6 +5,7 @@
 
 #include "child_filter.h"
 #include "doorbell.h"
+#include "elfsym.h"
 #include "entries.h"
 #include "frametables.h"
 #include "modules.h"
@@ -110,6 +111,15 @@ static void take_options(struct process *p)
 	RECORDER_ASSERT(p->options.depth > 0 && p->options.depth <= SHM_DEPTH_MAX);
 }
 
+/* No stack goes through an allocator that was preloaded or linked, but a reader wants to know of it. */
+static void enter_allocator(void)
+{
+	struct cfi_section unused;
+
+	if (next.malloc && !elfsym_are_together((void *)next.malloc, (void *)next.exit_now))
+		modules_find((uintptr_t)next.malloc, &unused);
+}
+
 /* `parents`: of a forked child; NULL: there is none, or it cannot be read. */
 static void begin_modules(struct process *p, struct shm_segment *parents)
 {
@@ -128,6 +138,7 @@ static void begin_modules(struct process *p, struct shm_segment *parents)
 		modules_init(table, next.find_object, stamp_now);
 	}
 	begun = true;
+	enter_allocator();
 }
 
 static void report_skip(struct shm_family *family, enum shm_skip_reason reason)
