@@ -3,14 +3,14 @@
 """mswhatif beside real programs: the memory of players next to that of programs that really run with each allocator,
 what a call costs in a player, and a trace of a hundred million calls.
 
-  whatif.py --build DIR [--events N] [--scale N] [--rounds N] [--set VARIABLE=VALUE]... [--output FILE]
-            [--more] [--run NAME=COMMAND]... [PROGRAM...]
+  whatif.py --build DIR [--events N] [--scale N] [--rounds N] [--set VARIABLE=VALUE]... [--pace] [--advice]
+            [--output FILE] [--more] [--run NAME=COMMAND]... [PROGRAM...]
 
 The heap of a real program is its private memory without a file and without stacks, as /proc/PID/smaps has it, less what
-the program maps by itself (real_heap.c): when exit handlers run; and the most, by the kernel's mark (VmHWM), or in
-polls of a millisecond. Its players' figures are those of mswhatif. A ratio is that of the player to the program; a
-second one counts pages of the program's large blocks that it never touched, too, since players touch all. What the
-trace says was resident (msrec --rss) is more than the player's: by code, data, stacks and the recorder. This rest is
+the program maps by itself (real_heap.c): when exit handlers run; in another run, when most is live; and the most, by
+the kernel's mark (VmHWM), or in polls of a millisecond. Its players' figures are those of mswhatif. A
+ratio is that of the player to the program; a second one counts pages of the program's large blocks that it never
+touched, too, since players touch all. What the trace says was resident (msrec --rss) is more than the player's: by code, data, stacks and the recorder. This rest is
 the same when most was resident and in the last sample if the curves are. With several rounds figures are medians.
 Prints Markdown.
 """
@@ -23,6 +23,7 @@ import json
 import mmap
 import os
 import platform
+import re
 import shlex
 import signal
 import struct
@@ -40,12 +41,16 @@ from harness import Build, Scratch, compiler, have, plain_environment        # n
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
               "mimalloc": "libmimalloc.so.2"}
-# struct notes of real_heap.c: eight numbers, ranges of mappings, ranges of blocks, text.
-HEAD, MAPS, BLOCKS, TEXT = 48 + 8, 8192, (1 << 14) * 8, 1 << 20
-NOTES = HEAD + 16 * (MAPS + BLOCKS) + TEXT
+# struct notes of real_heap.c: seven numbers, ranges of mappings, ranges of blocks, two moments: four numbers and text.
+HEAD, MAPS, BLOCKS, MOMENT, TEXT = 56, 8192, (1 << 14) * 8, 32, 1 << 20
+PEAK_AT = HEAD + 16 * (MAPS + BLOCKS)
+END_AT = PEAK_AT + MOMENT + TEXT
+NOTES = END_AT + MOMENT + TEXT
 PAGE = 4096
 NEAR = 1.05
 GROWN = 1.02        # pages are counted again when there is so much more of the heap
+NEARLY = .998       # of what is live at most: the peak
+KEYS = ("peak_resident_bytes", "end_resident_bytes", "live_peak_resident_bytes")
 
 
 def read(path):
@@ -126,8 +131,8 @@ class Heap:
     """What a real process has, in bytes: all of its heap, what of it it has mapped by itself, and what of its large
     blocks it hasn't touched."""
 
-    def __init__(self, whole=0, own=0, unused=0):
-        self.whole, self.own, self.unused = whole, own, unused
+    def __init__(self, whole=0, own=0, unused=0, ns=0):
+        self.whole, self.own, self.unused, self.ns = whole, own, unused, ns
 
     @property
     def allocators(self):
@@ -177,21 +182,26 @@ class Notes:
         finally:
             os.close(pagemap)
 
-    def at_exit(self):
-        """(what the kernel says of the process at its exit, its Heap then)"""
-        _, _, lost_maps, lost_blocks, own, unused = struct.unpack_from("6Q", self.memory)
+    def moment(self, at):
+        """(what the kernel says of the process then, its Heap)"""
+        own, unused, ns, n = struct.unpack_from("4Q", self.memory, at)
+        text = self.memory[at + MOMENT:at + MOMENT + n].decode(errors="replace")
+        return text, Heap(heap_of(text), own, unused, ns)
+
+    def most_live(self):
+        _, _, lost_maps, lost_blocks, most = struct.unpack_from("5Q", self.memory)
         if lost_maps or lost_blocks:
             print(f"lost: {lost_maps} mappings, {lost_blocks} blocks", file=sys.stderr)
-        begin = HEAD + 16 * (MAPS + BLOCKS)
-        text = self.memory[begin:begin + struct.unpack_from("I", self.memory, 52)[0]].decode(errors="replace")
-        return text, Heap(heap_of(text), own, unused)
+        return most
 
 
 class Bench:
     def __init__(self, options, folder):
         self.build, self.folder, self.scale, self.rounds = options.build, folder, options.scale, options.rounds
+        self.pace = options.pace
         self.settings = dict(word.split("=", 1) for word in options.set or [])
-        self.library, self.no_allocator = (self.compile(name) for name in ("real_heap", "no_allocator"))
+        self.library, self.no_allocator, self.trim = (self.compile(name) for name in
+                                                      ("real_heap", "no_allocator", "trim_every"))
 
     def compile(self, name):
         library = os.path.join(self.folder, name + ".so")
@@ -209,16 +219,23 @@ class Bench:
                 made.append(workloads.Workload(name, [self.build.file(words[0]), *words[1:]]))
         return made
 
-    def real(self, workload, allocator):
-        """(Heap when most was there, Heap at the end) of a real run; None if it failed. What is unused of the first is
-        what the most would be above it, at whatever moment, if all of the blocks were used."""
-        path, library = os.path.join(self.folder, "notes"), ALLOCATORS[allocator]
+    def start(self, workload, allocator, **more):
+        """A real program, with the allocator of a name or of a path, and the Notes of it."""
+        path, library = os.path.join(self.folder, "notes"), ALLOCATORS.get(allocator, allocator)
         notes = Notes(path)
         preload = ":".join([self.library] + ([os.path.join(LIBRARIES, library)] if library else []))
         with open(workload.stdin) as stdin:
             process = subprocess.Popen(workload.argv, stdin=stdin, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, cwd=workload.cwd,
-                                       env=workload.environment(LD_PRELOAD=preload, REAL_HEAP=path, **self.settings))
+                                       env=workload.environment(LD_PRELOAD=preload, REAL_HEAP=path, **self.settings,
+                                                                **more))
+        return process, notes
+
+    def real(self, workload, allocator, **more):
+        """(Heap when most was there, Heap at the end, Heap when most was live) of real runs; None if one failed. What
+        is unused of the first is what the most would be above it, at whatever moment, if all of the blocks were
+        used."""
+        process, notes = self.start(workload, allocator, **more)
         most, counted, wholly = Heap(), 0, 0
         while process.poll() is None:
             try:
@@ -231,14 +248,23 @@ class Bench:
             except OSError:
                 pass
             time.sleep(0.001)
-        text, end = notes.at_exit()
-        if process.returncode < 0 or not text:
+        polled, end = notes.moment(END_AT)
+        if process.returncode < 0 or not polled:
             return None
         # The mark is of a moment that isn't known, so as much is taken for the program's own as ever was.
-        mark = Heap(most_of(text, end.whole), max(most.own, end.own))
-        highest = max(most, end, mark, key=lambda heap: heap.allocators)
-        wholly = max(wholly, end.allocators + end.unused, highest.allocators)
-        return Heap(highest.whole, highest.own, wholly - highest.allocators), end
+        mark = Heap(most_of(polled, end.whole), max(most.own, end.own))
+        peak, end = self.unpolled(workload, allocator, int(notes.most_live() * NEARLY), **more)
+        highest = max(most, end, mark, peak, key=lambda heap: heap.allocators)
+        wholly = max(wholly, *(heap.allocators + heap.unused for heap in (end, peak)), highest.allocators)
+        return Heap(highest.whole, highest.own, wholly - highest.allocators), end, peak
+
+    def unpolled(self, workload, allocator, live, **more):
+        """The Heaps of a run that isn't delayed: when so much is live, or at the end if it never is, and at the end."""
+        process, notes = self.start(workload, allocator, REAL_HEAP_PEAK=str(live), **more)
+        process.wait()
+        text, heap = notes.moment(PEAK_AT)
+        _, end = notes.moment(END_AT)
+        return heap if text else end, end
 
     def memory(self, trace):
         """(time, bytes resident) of the recording's samples."""
@@ -256,14 +282,45 @@ class Bench:
             costs.append((run["cpu_ns"] - run["touch_ns"]) / run["calls"])
         return min(costs)
 
-    def played(self, trace):
-        words = [f"{name}={value}" for name, value in self.settings.items()]
-        done = subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--no-blame", "--format=json", "--top=99",
-                               "--allocator=" + ",".join(ALLOCATORS), *(["--set=" + " ".join(words)] if words else []),
+    def played(self, trace, real):
+        """mswhatif's answer, with its runs by allocator; with --pace each is as fast as the `real` one."""
+        whatif = self.ask(trace, ",".join(ALLOCATORS))
+        for allocator, heaps in real.items():
+            if self.pace and heaps:
+                pace = whatif["curves"][-1]["time_ns"] / heaps[1].ns
+                whatif["runs"].update(self.ask(trace, allocator, f"--pace={pace:.4f}")["runs"])
+        return whatif
+
+    def advised(self, trace):
+        """(how mswhatif describes an advice, its run, the run that it is better than, whether of the peak, of the end)"""
+        done = subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--no-blame", "--format=json", "--top=9999",
                                trace], capture_output=True, check=True)
         whatif = json.loads(done.stdout)["sections"]["whatif"]
+        for note in whatif["notes"]:
+            words, colon, change = note.partition(": ")
+            if colon and change.startswith(("peak RSS", "at the end")):
+                yield words, whatif["runs"], "peak RSS" in change, "at the end" in change
+
+    def follow(self, workload, words):
+        """Real runs that follow an advice, whose words are LD_PRELOAD=, variables, or malloc_trim(0) every TIME."""
+        library, variables = None, {}
+        if words.startswith("malloc_trim(0) every "):
+            library = self.trim
+            number, unit = re.fullmatch(r"malloc_trim\(0\) every (\d+)(m?s)", words).groups()
+            variables["TRIM_EVERY"] = str(int(number) * (1 if unit == "ms" else 1000))
+        elif words != "glibc":
+            variables = dict(word.split("=", 1) for word in words.split())
+            library = variables.pop("LD_PRELOAD", None)
+        return self.real(workload, library, **variables)
+
+    def ask(self, trace, allocators, *options):
+        words = " ".join(f"{name}={value}" for name, value in self.settings.items())
+        done = subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--no-blame", "--format=json", "--top=9999",
+                               "--allocator=" + allocators, *options, *(["--set=" + words] if words else []), trace],
+                              capture_output=True, check=True)
+        whatif = json.loads(done.stdout)["sections"]["whatif"]
         plain, given = ({run["allocator"]: run for run in whatif["runs"] if run["settings"] == settings}
-                        for settings in ("", " ".join(words)))
+                        for settings in ("", words))
         whatif["runs"] = {**plain, **given}
         return whatif
 
@@ -281,7 +338,7 @@ def show(played, real, moment):
     mib = f"{most / 2 ** 20:.1f}"
     if not real:
         return f"{mib} (–)"
-    heaps = [pair[moment] for pair in real]
+    heaps = [each[moment] for each in real]
     plain = most / max(middle(heap.allocators for heap in heaps), 1)
     whole = most / max(middle(heap.allocators + heap.unused for heap in heaps), 1)
     return f"{mib} ({plain:.2f})" if plain < NEAR or plain - whole < .02 else f"{mib} ({plain:.2f}, {whole:.2f})"
@@ -300,15 +357,16 @@ class Row:
         trace = os.path.join(bench.folder, "t.zst")
         for _ in range(bench.rounds):
             record(bench.build, workload, trace)
-            self.played.append(bench.played(trace))
-            for allocator in ALLOCATORS:
-                self.real[allocator].append(bench.real(workload, allocator))
+            real = {allocator: bench.real(workload, allocator) for allocator in ALLOCATORS}
+            for allocator, heaps in real.items():
+                self.real[allocator].append(heaps)
+            self.played.append(bench.played(trace, real))
             self.recorded = self.rest(bench.memory(trace))
         self.own_cost = bench.own_cost(trace)
         print(self.name, self.facts(), self.recorded, sep="\n  ", file=sys.stderr)
         for allocator in ALLOCATORS:
-            print(f"  {allocator}: {self.cell(allocator, 0)}, {self.cell(allocator, 1)}; {self.spreads(allocator)}",
-                  file=sys.stderr, flush=True)
+            cells = ", ".join(self.cell(allocator, moment) for moment in range(3))
+            print(f"  {allocator}: {cells}; {self.spreads(allocator)}", file=sys.stderr, flush=True)
 
     def rest(self, samples):
         """Bytes: most that was resident in samples of the recording; beyond the player with glibc then, and at last."""
@@ -326,9 +384,8 @@ class Row:
         return [played["runs"][allocator] for played in self.played if allocator in played["runs"]]
 
     def figures(self, allocator, moment):
-        """Bytes of players, and pairs of Heaps of the programs that didn't fail."""
-        key = ("peak_resident_bytes", "end_resident_bytes")[moment]
-        return [run[key] or 0 for run in self.runs(allocator)], [pair for pair in self.real[allocator] if pair]
+        """Bytes of players, and Heaps of the programs that didn't fail."""
+        return [run[KEYS[moment]] or 0 for run in self.runs(allocator)], [heaps for heaps in self.real[allocator] if heaps]
 
     def cell(self, allocator, moment):
         played, real = self.figures(allocator, moment)
@@ -336,10 +393,10 @@ class Row:
 
     def spreads(self, allocator):
         texts = []
-        for moment in (0, 1):
+        for moment in (0, 1, 2):
             played, real = self.figures(allocator, moment)
             if real and played:
-                texts += [spread([pair[moment].allocators for pair in real]), spread(played)]
+                texts += [spread([heaps[moment].allocators for heaps in real]), spread(played)]
         return f"{allocator}: " + ", ".join(texts)
 
     def cost(self, allocator):
@@ -347,11 +404,11 @@ class Row:
         costs = [run["call_ns"] / run["calls"] for run in self.runs(allocator) if run["calls"]]
         return f"{min(costs):.0f}" if costs else ""
 
-    def facts(self):
+    def facts(self, moment=0):
         """Threads, MiB live, and of the real program with glibc: mapped by itself, and of blocks not touched."""
         real = self.figures("glibc", 0)[1]
         own, unused = ((f"{middle(values) / 2 ** 20:.1f}" if real else "–")
-                       for values in ([pair[0].own for pair in real], [pair[0].unused for pair in real]))
+                       for values in ([each[moment].own for each in real], [each[moment].unused for each in real]))
         return [str(self.played[0]["threads"]), f"{self.played[0]['live_peak_bytes'] / 2 ** 20:.1f}", own, unused]
 
 
@@ -366,6 +423,9 @@ def reality(bench, programs):
     lines = ["Most resident, MiB:", "",
              *table(["threads", "live", "own maps", "unused"],
                     [[row.name, *row.facts(), *(row.cell(a, 0) for a in ALLOCATORS)] for row in rows]),
+             "Resident when most is live:", "",
+             *table(["own maps", "unused"],
+                    [[row.name, *row.facts(2)[2:], *(row.cell(a, 2) for a in ALLOCATORS)] for row in rows]),
              "Resident at the end:", "",
              *table([], [[row.name, *(row.cell(a, 1) for a in ALLOCATORS)] for row in rows]),
              "Resident in the recording, MiB, and beyond the player with glibc:", "",
@@ -376,8 +436,44 @@ def reality(bench, programs):
              *table(["calls", "player"], [[row.name, f"{row.runs('glibc')[0]['calls']:,}", f"{row.own_cost:.0f}",
                                            *(row.cost(a) for a in ALLOCATORS)] for row in rows])]
     if bench.rounds > 1:
-        lines += ["Real at the peak, players at the peak, real at the end, players at the end:", ""]
+        lines += ["Real and players: most, at the end, when most is live:", ""]
         lines += [f"* {row.name}, {row.spreads(allocator)}" for row in rows for allocator in ALLOCATORS]
+    return lines
+
+
+def run_of(runs, words):
+    """The run that an advice describes."""
+    if words.startswith("malloc_trim(0) every "):
+        return next(run for run in runs if run["settings"] == "malloc_trim=" + words.rpartition(" ")[2])
+    first, _, rest = words.partition(" ")
+    if words == "glibc":
+        return next(run for run in runs if run["allocator"] == "glibc" and not run["settings"])
+    if not first.startswith("LD_PRELOAD="):
+        return next(run for run in runs if run["allocator"] == "glibc" and run["settings"] == words)
+    return next(run for run in runs if run["settings"] == rest and run["allocator"] in first)
+
+
+def share(before, after):
+    return f"{(before - after) / before * 100:.0f} %"
+
+
+def advice(bench, programs):
+    """What each advice promises, and what real programs get that follow it: shares of the peak and of the end."""
+    lines = ["| program | advice | peak: promised | got | at the end: promised | got |", "|---|---|--:|--:|--:|--:|"]
+    trace = os.path.join(bench.folder, "t.zst")
+    for workload in programs:
+        record(bench.build, workload, trace)
+        before = None
+        for words, runs, of_peak, of_end in bench.advised(trace):
+            before = before or bench.real(workload, "glibc")
+            after, run = bench.follow(workload, words), run_of(runs, words)
+            cells = []
+            for moment, wanted in enumerate((of_peak, of_end)):
+                promised = share(runs[0][KEYS[moment]], run[KEYS[moment]])
+                got = share(before[moment].allocators, after[moment].allocators) if after else "–"
+                cells += [promised, got] if wanted else ["", ""]
+            lines.append("| " + " | ".join([workload.name, f"`{words}`", *cells]) + " |")
+            print(lines[-1], file=sys.stderr, flush=True)
     return lines
 
 
@@ -403,6 +499,8 @@ def main():
     parser.add_argument("--scale", type=int, default=3, help="of the programs' inputs (%(default)s)")
     parser.add_argument("--rounds", type=int, default=1, help="recordings, and real runs with each allocator")
     parser.add_argument("--set", action="append", metavar="VARIABLE=VALUE", help="of allocators, played and real")
+    parser.add_argument("--advice", action="store_true", help="real programs follow the advice of mswhatif")
+    parser.add_argument("--pace", action="store_true", help="players are as fast as the real runs, not as the recording")
     parser.add_argument("--output", default="/dev/stdout")
     parser.add_argument("--more", action="store_true", help="instead of the usual programs, twenty of other kinds")
     parser.add_argument("--run", action="append", type=lambda text: text.split("=", 1), metavar="NAME=COMMAND",
@@ -417,7 +515,8 @@ def main():
             made = [workload_of(name, shlex.split(words)) for name, words in options.run]
         else:
             made = bench.programs(options.programs)
-        lines = reality(bench, [w for w in made if not options.programs or w.name in options.programs])
+        made = [w for w in made if not options.programs or w.name in options.programs]
+        lines = advice(bench, made) if options.advice else reality(bench, made)
         if options.events:
             lines += ["", *long_trace(bench, int(options.events))]
     with open(options.output, "w", encoding="utf-8") as f:
