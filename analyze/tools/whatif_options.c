@@ -22,6 +22,7 @@ enum {
 	KEY_END_THREADS,
 	KEY_BLAME,
 	KEY_NO_BLAME,
+	KEY_PACE,
 	KEY_LIMIT,
 	KEY_TOUCH,
 	KEY_PATIENCE,
@@ -48,6 +49,9 @@ static const struct argp_option options[] = {
 	  GROUP_PLAY },
 	{ "end-threads", KEY_END_THREADS, NULL, 0,
 	  "threads end with their last call (where the trace says so)", GROUP_PLAY },
+	{ "pace", KEY_PACE, "FACTOR", 0,
+	  "the program is so many times as fast as it was when recorded: less time passes for allocators (1)",
+	  GROUP_PLAY },
 	{ "limit", KEY_LIMIT, "BYTES", 0,
 	  "memory that a player may map, with k, m or g (three quarters of what is available)", GROUP_PLAY },
 	{ "touch", KEY_TOUCH, "BYTES", 0,
@@ -115,6 +119,15 @@ static uint64_t parse_number(struct argp_state *state, const char *option, const
 	return n;
 }
 
+static double parse_factor(struct argp_state *state, const char *option, const char *value)
+{
+	char *end;
+	const double factor = strtod(value, &end);
+	if (end == value || *end || !(factor >= .001 && factor <= 1000))
+		argp_error(state, "--%s=%s: should be a number from 0.001 to 1000", option, value);
+	return factor;
+}
+
 static void parse_at(struct whatif_command *command, struct argp_state *state, const char *value)
 {
 	if (strcmp(value, "gap") == 0)
@@ -152,6 +165,9 @@ static error_t parse_play(struct whatif_command *command, struct argp_state *sta
 		return 0;
 	case KEY_END_THREADS:
 		command->end_threads = true;
+		return 0;
+	case KEY_PACE:
+		command->pace = parse_factor(state, "pace", value);
 		return 0;
 	case KEY_LIMIT:
 		command->limit = parse_bytes(state, "limit", value);
@@ -243,9 +259,11 @@ const struct argp whatif_argp = {
 
 void whatif_command_init(struct whatif_command *command)
 {
-	*command = (struct whatif_command){
-		.limit = UINT64_MAX, .abreast = 1, .touched = UINT64_MAX, .patience_ns = USUAL_PATIENCE_NS
-	};
+	*command = (struct whatif_command){ .limit = UINT64_MAX,
+					    .abreast = 1,
+					    .pace = 1,
+					    .touched = UINT64_MAX,
+					    .patience_ns = USUAL_PATIENCE_NS };
 	report_command_init(&command->report);
 }
 

@@ -21,6 +21,7 @@ struct whatif_command {
 	bool at_given;        /* else: where most of what is resident isn't live */
 	struct at at;         /* `time` isn't used, but: */
 	uint64_t at_ns;       /* of AT_TIME */
+	double pace;          /* so many times as fast as in the recording */
 	uint64_t limit;       /* bytes that a player may map; UINT64_MAX: not given */
 	uint64_t abreast;     /* players at a time */
 	uint64_t touched;     /* first bytes of each block that players write to */

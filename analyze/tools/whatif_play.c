@@ -27,6 +27,7 @@ int whatif_replay(const struct whatif_job *job, struct observer *observer)
 
 int whatif_stream(const struct whatif_job *job, struct op_stream *stream)
 {
+	stream->pace = job->command->pace;
 	stream->ends.at_once = job->command->end_threads;
 	return whatif_replay(job, &stream->observer);
 }

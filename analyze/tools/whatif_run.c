@@ -76,7 +76,7 @@ static uint64_t begin_ns(const struct whatif_job *job)
 static uint64_t recorded_ns(const struct whatif_job *job)
 {
 	const uint64_t end = job->outline.end_ns, begin = begin_ns(job);
-	return end > begin ? end - begin : 0;
+	return end > begin ? (uint64_t)((double)(end - begin) / job->command->pace) : 0;
 }
 
 /* False after a message. */

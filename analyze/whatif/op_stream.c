@@ -191,7 +191,7 @@ static int put_clock(struct op_stream *s, uint64_t ns)
 	if (ns == s->now.ns)
 		return 0;
 	s->now.ns = ns;
-	return put_simple(s, PLAY_CLOCK, 0, ns);
+	return put_simple(s, PLAY_CLOCK, 0, s->pace == 1 ? ns : (uint64_t)((double)ns / s->pace));
 }
 
 static int put_sample(struct op_stream *s, uint64_t record)
@@ -323,6 +323,7 @@ bool op_stream_init(struct op_stream *stream, const struct outline *outline,
 		.until_ns = UINT64_MAX,
 		.peak = UINT32_MAX,
 		.thread = PLAYER_MAIN,
+		.pace = 1,
 	};
 	if (!thread_ends_init(&stream->ends, vectors, outline->n_threads))
 		return false;

@@ -39,6 +39,7 @@ struct op_stream {
 	bool stops;    /* at record `before` or behind the time `until_ns`, in place of the end */
 	uint64_t before, until_ns;
 	bool stopped;
+	double pace;         /* the clock that players see goes so many times slower than the trace's: 1 */
 	uint32_t stop_every; /* a PLAY_STOP behind each so many samples; 0: none */
 	uint32_t thread;     /* whose calls the players make */
 	struct thread_ends ends;

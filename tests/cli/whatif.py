@@ -245,6 +245,19 @@ class Tests:
         assert idle["end_resident_bytes"] < base["end_resident_bytes"] / 2, (base, idle)
         assert whatif["curves"][-1]["time_ns"] == 100000000000, whatif["curves"][-1]
 
+    def test_pace(self):
+        """What jemalloc gives back in ten seconds isn't given back in less than one."""
+        lines = ["stack 1 0x10"] + [f"alloc {i} malloc 1 16000" for i in range(1, 2001)]
+        lines += [f"free {i}" for i in range(1, 2001)]
+        for second in range(1, 31):
+            lines += [f"time {second}000000000"] + ["alloc 1 malloc 1 40000", "free 1"] * 3000
+        trace = self.script("pace", "\n".join(lines + ["alloc 1 malloc 1 9", "end 9"]) + "\n")
+        slow, fast = (self.ask(trace, "--no-blame", "--allocator=jemalloc", *words)["whatif"]["runs"][0]
+                      ["end_resident_bytes"] for words in ([], ["--pace=100"]))
+        assert slow < 4 << 20 and fast > 20 << 20, (slow, fast)
+        for word in ("0", "x", "", "-1", "nan", "1e9"):
+            self.run("--pace=" + word, trace, status=64)
+
     def test_mark(self):
         """--at=mark:NAME is the moment of msreport's; so are times in whole milliseconds."""
         marked = self.record("marked.zst", self.build.file("tests/cli/marks"), "phases")
