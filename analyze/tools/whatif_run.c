@@ -29,6 +29,7 @@ static bool check_result(const struct whatif_job *job, enum setups_result result
 		[SETUPS_NO_MEMORY] = "out of memory",
 		[SETUPS_UNKNOWN] = "should be glibc, jemalloc, tcmalloc, mimalloc or a path with a slash",
 		[SETUPS_ABSENT] = "not found",
+		[SETUPS_NO_LIBRARY] = "not a shared library of this machine",
 		[SETUPS_SETTINGS] = "should be NAME=VALUE, or malloc_trim=TIME",
 		[SETUPS_PRELOAD] = "libraries are given by --allocator=./FILE.so",
 		[SETUPS_NONE] = "none of the allocators that are played reads that",
@@ -55,10 +56,15 @@ static bool add_allocators(struct whatif_job *job, const char *names)
 	return true;
 }
 
-/* A misspelt variable changes nothing, which looks like an answer. Libraries that are given by path may read any. */
+/*
+ * A misspelt variable, or one that glibc passes over for its value, changes nothing, which looks like an answer. Libraries
+ * that are given by path may read any.
+ */
 static void note_unread(const struct whatif_job *job, const char *words)
 {
 	char name[64];
+	for (const char *at = words; (at = setups_no_number(at, name, sizeof(name)));)
+		tool_notice(job->tool, "--set=%s: glibc takes numbers only for %s", words, name);
 	for (size_t i = 0; i < job->setups.n; i++) {
 		if (job->setups.items[i].family == ALLOCATOR_FILE)
 			return;
@@ -90,6 +96,8 @@ static bool choose_setups(struct whatif_job *job)
 	if (c->n_allocators == 0 && !check_result(job, setups_add_known(&job->setups), "allocator", "all"))
 		return false;
 	for (size_t i = 0; i < c->n_settings; i++) {
+	if (c->n_allocators && job->setups.n == 0)
+		return check_result(job, SETUPS_UNKNOWN, "allocator", "");
 		if (!check_result(job, setups_add_settings(&job->setups, c->settings[i]), "set",
 				  c->settings[i]))
 			return false;
@@ -128,6 +136,10 @@ static bool make_plan(struct whatif_job *job)
 	job->program = install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
 	if (!job->program) {
 		tool_error(job->tool,
+	if (access("/proc/self/statm", R_OK) < 0) {
+		tool_error(job->tool, "/proc: %s: it says what is resident", strerror(errno));
+		return false;
+	}
 			   "msrec-player is neither beside this program nor where it was installed");
 		return false;
 	}
@@ -247,6 +259,10 @@ static int blame_run(const struct whatif_job *job, const struct run *run, struct
 	if (!error && !page_list_read(&before, players.items[0].pid))
 		error = MST_ERR_IO;
 	if (!error)
+	if (!error && !whatif_any_runs(&players)) {
+		errno = ENOMEM; /* it began with less: without the shadow */
+		error = MST_ERR_IO;
+	}
 		error = whatif_stream(job, &stream);
 	if (!error) {
 		players_wait(&players, false);
@@ -451,6 +467,18 @@ static bool check_trace(const struct whatif_job *job)
 	if (mst_reader_info(job->trace->reader)->sample_bytes) {
 		tool_error(
 			job->tool,
+	const char *recorder = mst_reader_info(job->trace->reader)->recorder;
+	static const char *const others[] = { "heaptrack,", "massif,", "memusage," };
+	bool is_other = false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		is_other |= strncmp(recorder, others[i], strlen(others[i])) == 0;
+	if (is_other) {
+		tool_error(job->tool,
+			   "%s: %.*s's data does not say which block each call gives or frees, so it can't be "
+			   "played: record with msrec",
+			   job->trace->name, (int)strcspn(recorder, ","), recorder);
+		return false;
+	}
 			"%s: the trace is a sample, and an allocator needs every block: record without --sample",
 			job->trace->name);
 		return false;

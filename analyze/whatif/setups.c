@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "setups.h"
 
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +126,18 @@ enum setups_result setups_add(struct setups *setups, const char *name)
 	}
 	return SETUPS_UNKNOWN;
 }
+/* An allocator that can't be preloaded would be glibc, and the loader's message one of many lines. */
+static bool is_library(const char *path)
+{
+	Elf64_Ehdr head;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const bool whole = fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head);
+	if (fd >= 0)
+		close(fd);
+	return whole && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       head.e_type == ET_DYN && head.e_machine == EM_X86_64;
+}
+
 
 /* False: no memory. */
 static bool note_missing(struct setups *setups, const char *name)
@@ -133,6 +148,10 @@ static bool note_missing(struct setups *setups, const char *name)
 		return false;
 	free(setups->missing);
 	setups->missing = text;
+	if (!is_library(setup.library)) {
+		finish_setup(&setup);
+		return SETUPS_NO_LIBRARY;
+	}
 	return true;
 }
 
@@ -288,6 +307,30 @@ static const struct usual usual[] = {
 };
 
 /* malloc_trim() some ten times a run, at a round interval of at most ten seconds. */
+/* As strtoull() reads it. */
+static bool is_number(const char *text, size_t n)
+{
+	char *end;
+	errno = 0;
+	return (strtoull(text, &end, 0) || errno == 0) && n > 0 && end == text + n;
+}
+
+const char *setups_no_number(const char *words, char *name, size_t room)
+{
+	for (const char *at = words + strspn(words, " "); *at; at += strspn(at, " ")) {
+		const size_t n = strcspn(at, " ="), whole = strcspn(at, " ");
+		const char *value = at + n + (at[n] == '=');
+		const bool wrong = strncmp(at, "MALLOC_", 7) == 0 && is_of_glibc(at, n) &&
+				   !is_number(value, whole - (size_t)(value - at));
+		if (wrong)
+			snprintf(name, room, "%.*s", (int)(n < room ? n : room), at);
+		at += whole;
+		if (wrong)
+			return at;
+	}
+	return NULL;
+}
+
 static enum setups_result add_trim(struct setups *setups, uint64_t ns)
 {
 	char words[48];

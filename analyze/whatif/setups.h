@@ -35,11 +35,12 @@ struct setups {
 enum setups_result {
 	SETUPS_FINE,
 	SETUPS_NO_MEMORY,
-	SETUPS_UNKNOWN,  /* neither a known allocator nor a file */
-	SETUPS_ABSENT,   /* a known allocator that is not installed */
-	SETUPS_SETTINGS, /* words that aren't NAME=VALUE */
-	SETUPS_PRELOAD,  /* a variable that would preload a library */
-	SETUPS_NONE,     /* settings of no allocator that was asked for */
+	SETUPS_UNKNOWN,    /* neither a known allocator nor a file */
+	SETUPS_ABSENT,     /* a known allocator that is not installed */
+	SETUPS_NO_LIBRARY, /* a file that no player could load */
+	SETUPS_SETTINGS,   /* words that aren't NAME=VALUE */
+	SETUPS_PRELOAD,    /* a variable that would preload a library */
+	SETUPS_NONE,       /* settings of no allocator that was asked for */
 };
 
 /* An allocator without settings: glibc, jemalloc, tcmalloc, mimalloc, or a path that has a slash. */
@@ -60,7 +61,10 @@ enum setups_result setups_add_settings(struct setups *setups, const char *words)
  */
 const char *setups_unread(const char *words, char *name, size_t room);
 
-/* The settings that are worth a try: few, or with `sweep` many. `threads`: those that make calls, for so long. */
+/* The first variable of glibc's in `words` that wants a number and has something else: as setups_unread(). */
+const char *setups_no_number(const char *words, char *name, size_t room);
+
+/* The settings that are worth a try: few, more of the program's own allocator, or with `sweep` many. `threads`: those that make calls, for so long. */
 enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, uint64_t ns, bool sweep);
 
 void setups_finish(struct setups *setups);

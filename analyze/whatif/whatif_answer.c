@@ -340,8 +340,9 @@ static void write_facts(struct whatif *w)
 	char bytes[FIGURE_SIZE], blocks[FIGURE_SIZE], at[FIGURE_SIZE], text[160];
 	const bool si = w->report->query->si;
 	const uint64_t recorded = mst_reader_peak_resident(w->report->reader);
-	snprintf(text, sizeof(text), "%s in %s blocks at %s", figure_bytes(bytes, o->peak_bytes, si),
-		 thousands(blocks, o->peak_blocks), figure_time(at, o->peak_ns));
+	snprintf(text, sizeof(text), "%s in %s block%s at %s", figure_bytes(bytes, o->peak_bytes, si),
+		 thousands(blocks, o->peak_blocks), o->peak_blocks == 1 ? "" : "s",
+		 figure_time(at, o->peak_ns));
 	answer_fact_text(a, "live_peak", "live at peak", text);
 	answer_fact(a, "live_peak_bytes", NULL, ANSWER_BYTES, o->peak_bytes);
 	answer_fact(a, "live_end_bytes", "at the end", ANSWER_BYTES, o->end_bytes);

@@ -523,6 +523,14 @@ class Tests:
             self.run(*words, fine, status=64)
         self.run(status=64)
         self.run(os.path.join(self.folder, "absent.zst"), status=2)
+        for allocators in ("", ",", f"./{os.path.basename(__file__)}", "/dev/null"):
+            self.run("--allocator=" + allocators, fine, status=64, cwd=os.path.dirname(os.path.abspath(__file__)))
+        sums = os.path.join(self.folder, "massif.out")
+        with open(sums, "w", encoding="utf-8") as f:
+            f.write("desc: (none)\ncmd: ./a\ntime_unit: ms\n#-----------\nsnapshot=0\n#-----------\ntime=5\n"
+                    "mem_heap_B=100\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\nn1: 100 (x)\n"
+                    " n0: 100 0x10: f (a.c:1)\n")
+        assert "massif's data does not say" in self.run(sums, status=64).stderr
         empty = self.script("empty", "stack 1 0x10\nend 5\n")
         assert "no block" in self.run(empty, status=2).stderr
 
@@ -612,6 +620,11 @@ class Tests:
             done = self.run("--no-blame", "--allocator=glibc,jemalloc", f"--set={words}", trace)
             said = re.findall(r"no known allocator reads (\S+)\n", done.stderr)
             assert said == unread, (words, done.stderr)
+        for words, wrong in (("MALLOC_ARENA_MAX=1,MALLOC_TOP_PAD_=0", ["MALLOC_ARENA_MAX"]), ("MALLOC_TOP_PAD_=0x10", []),
+                             ("MALLOC_ARENA_MAX=2 MALLOC_TOP_PAD_= MALLOC_TRIM_THRESHOLD_=-1", ["MALLOC_TOP_PAD_"]),
+                             ("MALLOC_CONF=narenas:x", []), ("GLIBC_TUNABLES=glibc.malloc.arena_max=1", [])):
+            done = self.run("--no-blame", "--allocator=glibc,jemalloc", f"--set={words}", trace)
+            assert re.findall(r"takes numbers only for (\S+)\n", done.stderr) == wrong, (words, done.stderr)
         assert "--allocator=./FILE.so" in self.run("--set=LD_PRELOAD=./x.so", trace, status=64).stderr
 
     def test_memory_is_bounded(self):
