@@ -78,7 +78,7 @@ static uint64_t begin_ns(const struct whatif_job *job)
 	return mst_reader_info(job->trace->reader)->begin_ns;
 }
 
-/* A cut trace, or a later part of a rotated one, begins long after its program. */
+/* That passes for players. A cut trace, or a later part of a rotated one, begins long after its program. */
 static uint64_t recorded_ns(const struct whatif_job *job)
 {
 	const uint64_t end = job->outline.end_ns, begin = begin_ns(job);
@@ -89,15 +89,18 @@ static uint64_t recorded_ns(const struct whatif_job *job)
 static bool choose_setups(struct whatif_job *job)
 {
 	const struct whatif_command *c = job->command;
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(job->trace->reader, &n);
+	job->setups.own = setups_find_own(modules, n);
 	for (size_t i = 0; i < c->n_allocators; i++) {
 		if (!add_allocators(job, c->allocators[i]))
 			return false;
 	}
+	if (c->n_allocators && job->setups.n == 0)
+		return check_result(job, SETUPS_UNKNOWN, "allocator", "");
 	if (c->n_allocators == 0 && !check_result(job, setups_add_known(&job->setups), "allocator", "all"))
 		return false;
 	for (size_t i = 0; i < c->n_settings; i++) {
-	if (c->n_allocators && job->setups.n == 0)
-		return check_result(job, SETUPS_UNKNOWN, "allocator", "");
 		if (!check_result(job, setups_add_settings(&job->setups, c->settings[i]), "set",
 				  c->settings[i]))
 			return false;
@@ -133,13 +136,13 @@ static uint64_t usual_limit(void)
 static bool make_plan(struct whatif_job *job)
 {
 	static const char *const places[] = { "whatif/player/msrec-player", MSREC_TO_PARTS "/msrec-player" };
-	job->program = install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
-	if (!job->program) {
-		tool_error(job->tool,
 	if (access("/proc/self/statm", R_OK) < 0) {
 		tool_error(job->tool, "/proc: %s: it says what is resident", strerror(errno));
 		return false;
 	}
+	job->program = install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
+	if (!job->program) {
+		tool_error(job->tool,
 			   "msrec-player is neither beside this program nor where it was installed");
 		return false;
 	}
@@ -256,13 +259,13 @@ static int blame_run(const struct whatif_job *job, const struct run *run, struct
 	if (!op_stream_init(&stream, &job->outline, &job->vectors, &players.sink, true))
 		error = MST_ERR_NOMEM;
 	set_moment(job, run, &stream);
-	if (!error && !page_list_read(&before, players.items[0].pid))
-		error = MST_ERR_IO;
-	if (!error)
 	if (!error && !whatif_any_runs(&players)) {
 		errno = ENOMEM; /* it began with less: without the shadow */
 		error = MST_ERR_IO;
 	}
+	if (!error && !page_list_read(&before, players.items[0].pid))
+		error = MST_ERR_IO;
+	if (!error)
 		error = whatif_stream(job, &stream);
 	if (!error) {
 		players_wait(&players, false);
@@ -464,9 +467,6 @@ static int play_and_answer(struct whatif_job *job, int looked)
 /* Whether the trace can be played; false after a message. */
 static bool check_trace(const struct whatif_job *job)
 {
-	if (mst_reader_info(job->trace->reader)->sample_bytes) {
-		tool_error(
-			job->tool,
 	const char *recorder = mst_reader_info(job->trace->reader)->recorder;
 	static const char *const others[] = { "heaptrack,", "massif,", "memusage," };
 	bool is_other = false;
@@ -479,6 +479,9 @@ static bool check_trace(const struct whatif_job *job)
 			   job->trace->name, (int)strcspn(recorder, ","), recorder);
 		return false;
 	}
+	if (mst_reader_info(job->trace->reader)->sample_bytes) {
+		tool_error(
+			job->tool,
 			"%s: the trace is a sample, and an allocator needs every block: record without --sample",
 			job->trace->name);
 		return false;

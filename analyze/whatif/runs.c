@@ -155,6 +155,9 @@ static bool is_easier(const struct run *base, const struct run *a, const struct 
 		   same_b = b->setup->library == base->setup->library;
 	if (same_a != same_b)
 		return same_a;
+	const bool plain_a = !*a->setup->settings, plain_b = !*b->setup->settings;
+	if (plain_a != plain_b)
+		return plain_a;
 	return a->call_ns < b->call_ns;
 }
 

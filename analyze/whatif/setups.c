@@ -16,18 +16,25 @@ static const struct known {
 	const char *name;
 	const char *files[4];    /* of which the first one that is there is taken */
 	const char *prefixes[4]; /* of variables */
+	const char *stem;        /* of its library's name, whatever version it is of */
 } known[] = {
-	[ALLOCATOR_GLIBC] = { "glibc", { NULL }, { "MALLOC_", "GLIBC_TUNABLES", "malloc_trim", NULL } },
+	[ALLOCATOR_GLIBC] = { "glibc",
+			      { NULL },
+			      { "MALLOC_", "GLIBC_TUNABLES", "malloc_trim", NULL },
+			      "libc.so" },
 	[ALLOCATOR_JEMALLOC] = { "jemalloc",
 				 { "libjemalloc.so.2", "libjemalloc.so", NULL },
-				 { "MALLOC_CONF", "_RJEM_MALLOC_CONF", NULL } },
+				 { "MALLOC_CONF", "_RJEM_MALLOC_CONF", NULL },
+				 "libjemalloc" },
 	[ALLOCATOR_TCMALLOC] = { "tcmalloc",
 				 { "libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libtcmalloc_minimal.so",
 				   NULL },
-				 { "TCMALLOC_", NULL } },
+				 { "TCMALLOC_", NULL },
+				 "libtcmalloc" },
 	[ALLOCATOR_MIMALLOC] = { "mimalloc",
 				 { "libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so", NULL },
-				 { "MIMALLOC_", NULL } },
+				 { "MIMALLOC_", NULL },
+				 "libmimalloc" },
 };
 
 static const char *const folders[] = {
@@ -72,6 +79,29 @@ static char *find_allocator(const struct known *allocator)
 	return path;
 }
 
+/* Symbols are looked up in load order, so of several libraries with malloc() the first one serves the program. */
+enum allocator_family setups_find_own(const struct mst_module *modules, uint32_t n)
+{
+	enum allocator_family first = ALLOCATOR_GLIBC;
+	uint32_t order = UINT32_MAX;
+	for (uint32_t i = 0; i < n; i++) {
+		const char *slash = strrchr(modules[i].path, '/');
+		for (unsigned k = 0; slash && k < ALLOCATOR_FILE; k++) {
+			if (strncmp(slash + 1, known[k].stem, strlen(known[k].stem)) != 0 ||
+			    modules[i].order >= order)
+				continue;
+			order = modules[i].order;
+			first = (enum allocator_family)k;
+		}
+	}
+	return first;
+}
+
+const char *setups_name(enum allocator_family family)
+{
+	return known[family].name;
+}
+
 /* ---- The list ---- */
 
 static void finish_setup(struct setup *s)
@@ -96,6 +126,18 @@ static enum setups_result append(struct setups *setups, struct setup *setup)
 	return SETUPS_NO_MEMORY;
 }
 
+/* An allocator that can't be preloaded would be glibc, and the loader's message one of many lines. */
+static bool is_library(const char *path)
+{
+	Elf64_Ehdr head;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const bool whole = fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head);
+	if (fd >= 0)
+		close(fd);
+	return whole && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       head.e_type == ET_DYN && head.e_machine == EM_X86_64;
+}
+
 static enum setups_result add_file(struct setups *setups, const char *path)
 {
 	struct setup setup = { .family = ALLOCATOR_FILE,
@@ -105,6 +147,10 @@ static enum setups_result add_file(struct setups *setups, const char *path)
 	if (!setup.library) {
 		free(setup.settings);
 		return SETUPS_ABSENT;
+	}
+	if (!is_library(setup.library)) {
+		finish_setup(&setup);
+		return SETUPS_NO_LIBRARY;
 	}
 	setup.name = strdup(slash ? slash + 1 : path);
 	return append(setups, &setup);
@@ -126,18 +172,6 @@ enum setups_result setups_add(struct setups *setups, const char *name)
 	}
 	return SETUPS_UNKNOWN;
 }
-/* An allocator that can't be preloaded would be glibc, and the loader's message one of many lines. */
-static bool is_library(const char *path)
-{
-	Elf64_Ehdr head;
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const bool whole = fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head);
-	if (fd >= 0)
-		close(fd);
-	return whole && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       head.e_type == ET_DYN && head.e_machine == EM_X86_64;
-}
-
 
 /* False: no memory. */
 static bool note_missing(struct setups *setups, const char *name)
@@ -148,17 +182,14 @@ static bool note_missing(struct setups *setups, const char *name)
 		return false;
 	free(setups->missing);
 	setups->missing = text;
-	if (!is_library(setup.library)) {
-		finish_setup(&setup);
-		return SETUPS_NO_LIBRARY;
-	}
 	return true;
 }
 
 enum setups_result setups_add_known(struct setups *setups)
 {
 	enum setups_result result = SETUPS_FINE;
-	for (unsigned i = 0; i < ALLOCATOR_FILE && result == SETUPS_FINE; i++) {
+	for (unsigned n = 0; n < ALLOCATOR_FILE && result == SETUPS_FINE; n++) {
+		const unsigned own = (unsigned)setups->own, i = n == 0 ? own : n <= own ? n - 1 : n;
 		result = setups_add(setups, known[i].name);
 		if (result == SETUPS_ABSENT)
 			result = note_missing(setups, known[i].name) ? SETUPS_FINE : SETUPS_NO_MEMORY;
@@ -276,37 +307,6 @@ const char *setups_unread(const char *words, char *name, size_t room)
 	return NULL;
 }
 
-struct usual {
-	const char *words;
-	bool threads; /* only where several threads make calls */
-	bool sweep;   /* only in a sweep */
-};
-
-/* The documented variables of each allocator. */
-static const struct usual usual[] = {
-	{ "MALLOC_ARENA_MAX=1", true, false },
-	{ "MALLOC_ARENA_MAX=2", true, true },
-	{ "MALLOC_ARENA_MAX=4", true, true },
-	{ "MALLOC_TRIM_THRESHOLD_=131072", false, false },
-	{ "MALLOC_TRIM_THRESHOLD_=0", false, true },
-	{ "MALLOC_MMAP_THRESHOLD_=131072", false, true },
-	{ "MALLOC_MMAP_THRESHOLD_=32768", false, true },
-	{ "MALLOC_MMAP_THRESHOLD_=4194304 MALLOC_TRIM_THRESHOLD_=131072", false, true },
-	{ "MALLOC_TOP_PAD_=0", false, true },
-	{ "MALLOC_TOP_PAD_=1048576", false, true },
-	{ "GLIBC_TUNABLES=glibc.malloc.tcache_count=0", false, true },
-	{ "MALLOC_CONF=narenas:1", true, true },
-	{ "MALLOC_CONF=narenas:2", true, true },
-	{ "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0", false, true },
-	{ "MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0", false, true },
-	{ "MALLOC_CONF=tcache:false", false, true },
-	{ "TCMALLOC_RELEASE_RATE=10", false, true },
-	{ "TCMALLOC_AGGRESSIVE_DECOMMIT=1", false, true },
-	{ "MIMALLOC_RESET_DELAY=0 MIMALLOC_PURGE_DELAY=0", false, true },
-	{ "MIMALLOC_EAGER_COMMIT=0", false, true },
-};
-
-/* malloc_trim() some ten times a run, at a round interval of at most ten seconds. */
 /* As strtoull() reads it. */
 static bool is_number(const char *text, size_t n)
 {
@@ -331,6 +331,38 @@ const char *setups_no_number(const char *words, char *name, size_t room)
 	return NULL;
 }
 
+struct usual {
+	const char *words;
+	bool threads; /* only where several threads make calls */
+	bool sweep;   /* only in a sweep, */
+	bool own;     /* or where it is of the program's own allocator */
+};
+
+/* The documented variables of each allocator. */
+static const struct usual usual[] = {
+	{ "MALLOC_ARENA_MAX=1", true, false, false },
+	{ "MALLOC_ARENA_MAX=2", true, true, false },
+	{ "MALLOC_ARENA_MAX=4", true, true, false },
+	{ "MALLOC_TRIM_THRESHOLD_=131072", false, false, false },
+	{ "MALLOC_TRIM_THRESHOLD_=0", false, true, false },
+	{ "MALLOC_MMAP_THRESHOLD_=131072", false, true, false },
+	{ "MALLOC_MMAP_THRESHOLD_=32768", false, true, false },
+	{ "MALLOC_MMAP_THRESHOLD_=4194304 MALLOC_TRIM_THRESHOLD_=131072", false, true, false },
+	{ "MALLOC_TOP_PAD_=0", false, true, false },
+	{ "MALLOC_TOP_PAD_=1048576", false, true, false },
+	{ "GLIBC_TUNABLES=glibc.malloc.tcache_count=0", false, true, false },
+	{ "MALLOC_CONF=narenas:1", true, true, true },
+	{ "MALLOC_CONF=narenas:2", true, true, false },
+	{ "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0", false, true, true },
+	{ "MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0", false, true, true },
+	{ "MALLOC_CONF=tcache:false", false, true, false },
+	{ "TCMALLOC_RELEASE_RATE=10", false, true, false },
+	{ "TCMALLOC_AGGRESSIVE_DECOMMIT=1", false, true, true },
+	{ "MIMALLOC_RESET_DELAY=0 MIMALLOC_PURGE_DELAY=0", false, true, true },
+	{ "MIMALLOC_EAGER_COMMIT=0", false, true, false },
+};
+
+/* malloc_trim() some ten times a run, at a round interval of at most ten seconds. */
 static enum setups_result add_trim(struct setups *setups, uint64_t ns)
 {
 	char words[48];
@@ -350,7 +382,8 @@ enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, uin
 	if (result == SETUPS_NONE)
 		result = SETUPS_FINE;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual) && result == SETUPS_FINE; i++) {
-		if ((usual[i].threads && threads < 2) || (usual[i].sweep && !sweep))
+		const bool own = usual[i].own && family_of(usual[i].words) == setups->own;
+		if ((usual[i].threads && threads < 2) || (usual[i].sweep && !sweep && !own))
 			continue;
 		result = setups_add_settings(setups, usual[i].words);
 		if (result == SETUPS_NONE)

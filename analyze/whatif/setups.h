@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "mstrace.h"
 #include "players.h"
 
 enum allocator_family {
@@ -29,6 +30,7 @@ struct setup {
 struct setups {
 	struct setup *items;
 	size_t n, room;
+	enum allocator_family own; /* that the program ran with; ALLOCATOR_GLIBC if that isn't known */
 	char *missing; /* known allocators that are not installed, with ", " between them; NULL: none */
 };
 
@@ -46,7 +48,11 @@ enum setups_result {
 /* An allocator without settings: glibc, jemalloc, tcmalloc, mimalloc, or a path that has a slash. */
 enum setups_result setups_add(struct setups *setups, const char *name);
 
-/* All that are installed; the others are noted as missing. */
+/* The allocator that the modules of a process have. */
+enum allocator_family setups_find_own(const struct mst_module *modules, uint32_t n);
+const char *setups_name(enum allocator_family family);
+
+/* All that are installed, the program's own first; the others are noted as missing. */
 enum setups_result setups_add_known(struct setups *setups);
 
 /*
@@ -64,7 +70,10 @@ const char *setups_unread(const char *words, char *name, size_t room);
 /* The first variable of glibc's in `words` that wants a number and has something else: as setups_unread(). */
 const char *setups_no_number(const char *words, char *name, size_t room);
 
-/* The settings that are worth a try: few, more of the program's own allocator, or with `sweep` many. `threads`: those that make calls, for so long. */
+/*
+ * The settings that are worth a try: few, some more of the program's own allocator, or with `sweep` many. `threads`: those that
+ * make calls, for so long.
+ */
 enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, uint64_t ns, bool sweep);
 
 void setups_finish(struct setups *setups);

@@ -13,6 +13,7 @@
 enum { SCREEN_RUNS = 7, SCREEN_SENTENCES = 1, USUAL_ROWS = 10, WIDTH = 80 };
 
 #define LEAST_PART .1          /* of the holes, for a sentence on the screen */
+#define MUCH_REST (24u << 20)  /* bytes beside malloc's: more than a program of some libraries has */
 #define LEAST_KEPT (64u << 10) /* bytes, the same */
 
 static const struct answer_column run_columns[] = {
@@ -204,8 +205,10 @@ static char *describe_setup(const struct run *base, const struct run *run)
 	const struct setup *s = run->setup;
 	const bool other = s->library != base->setup->library && s->library;
 	const char *trim = strstr(s->settings, "malloc_trim=");
-	const int n = trim == s->settings
-			      ? asprintf(&text, "malloc_trim(0) every %s", trim + sizeof("malloc_trim=") - 1)
+	const char *glibc = s->library || !base->setup->library ? "" : *s->settings ? "glibc with " : "glibc";
+	const int n = trim == s->settings ? asprintf(&text, "%smalloc_trim(0) every %s", glibc,
+						     trim + sizeof("malloc_trim=") - 1)
+		      : *glibc            ? asprintf(&text, "%s%s", glibc, s->settings)
 		      : other ? asprintf(&text, "LD_PRELOAD=%s%s%s", s->library, *s->settings ? " " : "",
 					 s->settings)
 			      : asprintf(&text, "%s", *s->settings ? s->settings : s->name);
@@ -316,6 +319,22 @@ static void note_untouched(struct whatif *w)
 			    figure_bytes(live, w->outline->peak_bytes, si), touch);
 }
 
+/* Allocators can't change what isn't malloc()'s. */
+static void note_rest(struct whatif *w)
+{
+	char recorded[FIGURE_SIZE], played[FIGURE_SIZE];
+	const struct run *base = runs_base(w->runs);
+	const uint64_t resident = mst_reader_peak_resident(w->report->reader);
+	const bool si = w->report->query->si;
+	if (!base || resident < base->peak + MUCH_REST || resident < 2 * base->peak)
+		return;
+	answer_note(
+		w->report->answer,
+		"Of %s recorded, malloc's are %s. The rest is code, data, stacks, and what the program maps "
+		"by itself (msrec --pages).",
+		figure_bytes(recorded, resident, si), figure_bytes(played, base->peak, si));
+}
+
 static void write_notes(struct whatif *w)
 {
 	struct answer *const a = w->report->answer;
@@ -327,6 +346,7 @@ static void write_notes(struct whatif *w)
 	if (end && end != peak)
 		write_advice(w, end, false, true);
 	note_untouched(w);
+	note_rest(w);
 	note_failures(w);
 	if (w->outline->custom)
 		answer_note(a, "%" PRIu64 " blocks of the program's own allocator are not played.",
@@ -348,6 +368,9 @@ static void write_facts(struct whatif *w)
 	answer_fact(a, "live_end_bytes", "at the end", ANSWER_BYTES, o->end_bytes);
 	answer_fact(a, "threads", NULL, ANSWER_COUNT, outline_threads(o));
 	answer_fact(a, "allocations", NULL, ANSWER_COUNT, o->allocations);
+	const enum allocator_family own = w->setups->own;
+	answer_fact_text(a, "recorded_allocator", own == ALLOCATOR_GLIBC ? NULL : "ran with",
+			 setups_name(own));
 	if (recorded)
 		answer_fact(a, "recorded_peak_resident_bytes", "recorded RSS", ANSWER_BYTES, recorded);
 }

@@ -258,6 +258,31 @@ class Tests:
         for word in ("0", "x", "", "-1", "nan", "1e9"):
             self.run("--pace=" + word, trace, status=64)
 
+    def test_own_allocator(self):
+        """The allocator that a program ran with is the one that others are compared to, and its settings are tried."""
+        for name, library in ALLOCATORS.items():
+            [path] = glob.glob(os.path.join(LIBRARIES, library))
+            trace = os.path.join(self.folder, name + ".zst")
+            subprocess.run([self.build.msrec, "-q", "-f", "-o", trace, self.program, "turns", "300"], check=True,
+                           stdout=subprocess.DEVNULL, env={**os.environ, "LD_PRELOAD": path})
+            whatif = self.ask(trace, "--no-blame")["whatif"]
+            assert whatif["recorded_allocator"] == name, (name, whatif["recorded_allocator"])
+            assert whatif["runs"][0]["allocator"] == name and whatif["runs"][0]["settings"] == "", whatif["runs"]
+            assert {row["allocator"] for row in whatif["runs"]} == {"glibc", *ALLOCATORS}, whatif["runs"]
+            assert any(row["allocator"] == name and row["settings"] for row in whatif["runs"]), whatif["runs"]
+            assert f"ran with      {name}\n" in self.run("--no-blame", trace).stdout
+        trace = self.record("plain.zst", self.program, "all", "3000")
+        whatif = self.ask(trace, "--no-blame")["whatif"]
+        assert whatif["recorded_allocator"] == whatif["runs"][0]["allocator"] == "glibc", whatif
+        assert not any(row["settings"] for row in whatif["runs"] if row["allocator"] != "glibc"), whatif["runs"]
+
+    def test_rest(self):
+        """Where most of what was resident isn't malloc()'s, a notice says so."""
+        for resident, said in ((200000000, True), (20000000, False), (50000000, False)):
+            trace = self.script("rest", f"stack 1 0x10\nalloc 1 malloc 1 30000000\npeak_resident {resident}\nend 9\n")
+            notes = self.ask(trace, "--no-blame", "--allocator=glibc")["whatif"]["notes"]
+            assert any("recorded, malloc's are 28.6 MiB. The rest is" in note for note in notes) == said, (said, notes)
+
     def test_mark(self):
         """--at=mark:NAME is the moment of msreport's; so are times in whole milliseconds."""
         marked = self.record("marked.zst", self.build.file("tests/cli/marks"), "phases")
