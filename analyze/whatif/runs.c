@@ -151,8 +151,8 @@ static double saved(const struct run *base, const struct run *run, bool end)
 /* Whether `a` is to be preferred to `b`, which saves nearly as much. */
 static bool is_easier(const struct run *base, const struct run *a, const struct run *b)
 {
-	const bool same_a = a->setup->library == base->setup->library,
-		   same_b = b->setup->library == base->setup->library;
+	const bool same_a = setup_is_like(a->setup, base->setup),
+		   same_b = setup_is_like(b->setup, base->setup);
 	if (same_a != same_b)
 		return same_a;
 	const bool plain_a = !*a->setup->settings, plain_b = !*b->setup->settings;

@@ -392,6 +392,11 @@ enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, uin
 	return result;
 }
 
+bool setup_is_like(const struct setup *a, const struct setup *b)
+{
+	return a->library && b->library ? strcmp(a->library, b->library) == 0 : a->library == b->library;
+}
+
 void setups_finish(struct setups *setups)
 {
 	for (size_t i = 0; i < setups->n; i++)

@@ -76,6 +76,9 @@ const char *setups_no_number(const char *words, char *name, size_t room);
  */
 enum setups_result setups_add_usual(struct setups *setups, uint32_t threads, uint64_t ns, bool sweep);
 
+/* Whether both are of one allocator, whatever their settings are. */
+bool setup_is_like(const struct setup *a, const struct setup *b);
+
 void setups_finish(struct setups *setups);
 
 #endif

@@ -203,7 +203,7 @@ static char *describe_setup(const struct run *base, const struct run *run)
 {
 	char *text;
 	const struct setup *s = run->setup;
-	const bool other = s->library != base->setup->library && s->library;
+	const bool other = s->library && !setup_is_like(s, base->setup);
 	const char *trim = strstr(s->settings, "malloc_trim=");
 	const char *glibc = s->library || !base->setup->library ? "" : *s->settings ? "glibc with " : "glibc";
 	const int n = trim == s->settings ? asprintf(&text, "%smalloc_trim(0) every %s", glibc,

@@ -271,6 +271,13 @@ class Tests:
             assert {row["allocator"] for row in whatif["runs"]} == {"glibc", *ALLOCATORS}, whatif["runs"]
             assert any(row["allocator"] == name and row["settings"] for row in whatif["runs"]), whatif["runs"]
             assert f"ran with      {name}\n" in self.run("--no-blame", trace).stdout
+        # Of its own allocator, an advice names the setting alone.
+        lines = [f"alloc {i} malloc 1 16000" for i in range(1, 2001)] + [f"free {i}" for i in range(1, 2001)]
+        trace = self.script("freed", "\n".join(["stack 1 0x10", *lines, "alloc 1 malloc 1 9", "end 9"]) + "\n")
+        setting = "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"
+        for allocators, advised in (("jemalloc", setting), ("tcmalloc,jemalloc", "LD_PRELOAD=/.*/libjemalloc.* " + setting)):
+            notes = self.ask(trace, "--no-blame", f"--allocator={allocators}", f"--set={setting}")["whatif"]["notes"]
+            assert any(re.match(advised + ": (peak RSS .*)?at the end ", note) for note in notes), (advised, notes)
         trace = self.record("plain.zst", self.program, "all", "3000")
         whatif = self.ask(trace, "--no-blame")["whatif"]
         assert whatif["recorded_allocator"] == whatif["runs"][0]["allocator"] == "glibc", whatif
