@@ -473,10 +473,11 @@ static bool check_trace(const struct whatif_job *job)
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		is_other |= strncmp(recorder, others[i], strlen(others[i])) == 0;
 	if (is_other) {
-		tool_error(job->tool,
-			   "%s: %.*s's data does not say which block each call gives or frees, so it can't be "
-			   "played: record with msrec",
-			   job->trace->name, (int)strcspn(recorder, ","), recorder);
+		tool_error(
+			job->tool,
+			"%s: %.*s's data does not say which block each call gives or frees, so it can't be "
+			"played: record with msrec",
+			job->trace->name, (int)strcspn(recorder, ","), recorder);
 		return false;
 	}
 	if (mst_reader_info(job->trace->reader)->sample_bytes) {

@@ -49,7 +49,7 @@ struct notes {
 };
 
 static struct notes *notes;
-static const void *allocator; /* where its library begins */
+static const void *allocator;                 /* where its library begins */
 static int64_t live, wanted_live = INT64_MAX; /* bytes; blocks that go may be of before the first call */
 
 /* ---- Notes ---- */
@@ -345,7 +345,7 @@ static int is_of_allocator(const void *function)
 		static void(*next) parameters;                                                               \
 		static int notes_it;                                                                         \
 		if (!next) {                                                                                 \
-			next = (void (*) parameters)dlsym(RTLD_NEXT, #name);                                 \
+			next = (void(*) parameters)dlsym(RTLD_NEXT, #name);                                  \
 			notes_it = is_of_allocator((void *)next);                                            \
 		}                                                                                            \
 		if (notes_it)                                                                                \
@@ -407,7 +407,8 @@ static void look(struct moment *moment)
 	for (int i = 0; i < BUCKETS * WAYS; i++) {
 		const struct range *block = &notes->blocks[i / WAYS][i % WAYS];
 		if (block->begin)
-			moment->unused += count_pages(pagemap, (block->begin + PAGE - 1) / PAGE, block->end / PAGE, 0);
+			moment->unused +=
+				count_pages(pagemap, (block->begin + PAGE - 1) / PAGE, block->end / PAGE, 0);
 	}
 	close(pagemap);
 	add_text(moment, "/proc/self/status");

@@ -6,12 +6,13 @@ what a call costs in a player, and a trace of a hundred million calls.
   whatif.py --build DIR [--events N] [--scale N] [--rounds N] [--set VARIABLE=VALUE]... [--pace] [--advice]
             [--output FILE] [--more] [--run NAME=COMMAND]... [PROGRAM...]
 
-The heap of a real program is its private memory without a file and without stacks, as /proc/PID/smaps has it, less what
-the program maps by itself (real_heap.c): when exit handlers run; in another run, when most is live; and the most, by
-the kernel's mark (VmHWM), or in polls of a millisecond. Its players' figures are those of mswhatif. A
-ratio is that of the player to the program; a second one counts pages of the program's large blocks that it never
-touched, too, since players touch all. What the trace says was resident (msrec --rss) is more than the player's: by code, data, stacks and the recorder. This rest is
-the same when most was resident and in the last sample if the curves are. With several rounds figures are medians.
+The heap of a real program is its private memory without a file and without stacks, as /proc/PID/smaps has it, less
+what the program maps by itself (real_heap.c): when exit handlers run; in another run, when most is live; and the
+most, by the kernel's mark (VmHWM), or in polls of a millisecond. Its players' figures are those of mswhatif. A ratio
+is that of the player to the program; a second one counts pages of the program's large blocks that it never touched,
+too, since players touch all. What the trace says was resident (msrec --rss) is more than the player's: by code, data,
+stacks and the recorder. This rest is the same when most was resident and in the last sample if the curves are. With
+several rounds figures are medians.
 Prints Markdown.
 """
 
@@ -292,7 +293,7 @@ class Bench:
         return whatif
 
     def advised(self, trace):
-        """(how mswhatif describes an advice, its run, the run that it is better than, whether of the peak, of the end)"""
+        """(how mswhatif describes an advice, all runs, whether it is of the peak, and of the end)"""
         done = subprocess.run([self.build.file("analyze/mswhatif"), "-q", "--no-blame", "--format=json", "--top=9999",
                                trace], capture_output=True, check=True)
         whatif = json.loads(done.stdout)["sections"]["whatif"]
@@ -385,7 +386,8 @@ class Row:
 
     def figures(self, allocator, moment):
         """Bytes of players, and Heaps of the programs that didn't fail."""
-        return [run[KEYS[moment]] or 0 for run in self.runs(allocator)], [heaps for heaps in self.real[allocator] if heaps]
+        played = [run[KEYS[moment]] or 0 for run in self.runs(allocator)]
+        return played, [heaps for heaps in self.real[allocator] if heaps]
 
     def cell(self, allocator, moment):
         played, real = self.figures(allocator, moment)
@@ -500,7 +502,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=1, help="recordings, and real runs with each allocator")
     parser.add_argument("--set", action="append", metavar="VARIABLE=VALUE", help="of allocators, played and real")
     parser.add_argument("--advice", action="store_true", help="real programs follow the advice of mswhatif")
-    parser.add_argument("--pace", action="store_true", help="players are as fast as the real runs, not as the recording")
+    parser.add_argument("--pace", action="store_true", help="players are as fast as the real runs")
     parser.add_argument("--output", default="/dev/stdout")
     parser.add_argument("--more", action="store_true", help="instead of the usual programs, twenty of other kinds")
     parser.add_argument("--run", action="append", type=lambda text: text.split("=", 1), metavar="NAME=COMMAND",

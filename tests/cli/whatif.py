@@ -280,7 +280,8 @@ class Tests:
         lines = ["stack 1 0x10", *lines, "time 100000000000", "alloc 1 malloc 1 9", "end 9"]
         trace = self.script("freed", "\n".join(lines) + "\n")
         setting = "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"
-        for allocators, advised in (("jemalloc", setting), ("tcmalloc,jemalloc", "LD_PRELOAD=/.*/libjemalloc.* " + setting)):
+        for allocators, advised in (("jemalloc", setting),
+                                    ("tcmalloc,jemalloc", "LD_PRELOAD=/.*/libjemalloc.* " + setting)):
             notes = self.ask(trace, "--no-blame", f"--allocator={allocators}", f"--set={setting}")["whatif"]["notes"]
             assert any(re.match(advised + ": (peak RSS .*)?at the end ", note) for note in notes), (advised, notes)
         trace = self.record("plain.zst", self.program, "all", "3000")
@@ -657,7 +658,8 @@ class Tests:
             done = self.run("--no-blame", "--allocator=glibc,jemalloc", f"--set={words}", trace)
             said = re.findall(r"no known allocator reads (\S+)\n", done.stderr)
             assert said == unread, (words, done.stderr)
-        for words, wrong in (("MALLOC_ARENA_MAX=1,MALLOC_TOP_PAD_=0", ["MALLOC_ARENA_MAX"]), ("MALLOC_TOP_PAD_=0x10", []),
+        for words, wrong in (("MALLOC_ARENA_MAX=1,MALLOC_TOP_PAD_=0", ["MALLOC_ARENA_MAX"]),
+                             ("MALLOC_TOP_PAD_=0x10", []),
                              ("MALLOC_ARENA_MAX=2 MALLOC_TOP_PAD_= MALLOC_TRIM_THRESHOLD_=-1", ["MALLOC_TOP_PAD_"]),
                              ("MALLOC_CONF=narenas:x", []), ("GLIBC_TUNABLES=glibc.malloc.arena_max=1", [])):
             done = self.run("--no-blame", "--allocator=glibc,jemalloc", f"--set={words}", trace)
