@@ -2,12 +2,12 @@
 #include "call_sites.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
+#include "hash_index.h"
 #include "string_set.h"
 
 /* The calls of a frame: `n` entries of `numbers` from `first` on. n = 0: not looked up yet. */
@@ -17,17 +17,16 @@ struct span {
 
 struct call_sites {
 	struct symbolizer *symbolizer;
-	struct string_set *texts;     /* names and paths */
-	struct string_set *keys;      /* a call's function, file and line; numbered from 1 */
-	struct string_set *functions; /* a call's function and file */
+	struct string_set *texts; /* names and paths: equal ones have one address */
+	const char *no_file;      /* "", one of them */
 	struct call *items;
 	uint32_t n_items, room_items;
+	struct hash_index calls;     /* of items, by function, file and line */
+	struct hash_index functions; /* of the first item of each function, by function and file */
 	uint32_t *numbers;
 	uint32_t n_numbers, room_numbers;
 	struct span *spans; /* by frame */
 	uint32_t room_spans;
-	char *key;
-	size_t room_key;
 };
 
 struct call_sites *call_sites_create(struct symbolizer *symbolizer)
@@ -37,9 +36,8 @@ struct call_sites *call_sites_create(struct symbolizer *symbolizer)
 		return NULL;
 	c->symbolizer = symbolizer;
 	c->texts = string_set_create();
-	c->keys = string_set_create();
-	c->functions = string_set_create();
-	if (c->texts && c->keys && c->functions)
+	c->no_file = c->texts ? string_set_add(c->texts, "", 0) : NULL;
+	if (c->no_file && hash_index_init(&c->calls) && hash_index_init(&c->functions))
 		return c;
 	call_sites_destroy(c);
 	return NULL;
@@ -50,12 +48,11 @@ void call_sites_destroy(struct call_sites *c)
 	if (!c)
 		return;
 	string_set_destroy(c->texts);
-	string_set_destroy(c->keys);
-	string_set_destroy(c->functions);
+	hash_index_finish(&c->calls);
+	hash_index_finish(&c->functions);
 	free(c->items);
 	free(c->numbers);
 	free(c->spans);
-	free(c->key);
 	free(c);
 }
 
@@ -63,7 +60,7 @@ void call_sites_destroy(struct call_sites *c)
 static const char *keep_path(struct call_sites *c, const struct symbol_line *line)
 {
 	if (!line->file)
-		return "";
+		return c->no_file;
 	if (!line->directory || !*line->directory || *line->file == '/')
 		return string_set_add(c->texts, line->file, strlen(line->file));
 	char *path;
@@ -75,60 +72,82 @@ static const char *keep_path(struct call_sites *c, const struct symbol_line *lin
 	return kept;
 }
 
+static char *put_hexadecimal(char *to, uint64_t number)
+{
+	unsigned shift = 60;
+	while (shift && number >> shift == 0)
+		shift -= 4;
+	for (;; shift -= 4) {
+		*to++ = "0123456789abcdef"[number >> shift & 15];
+		if (shift == 0)
+			return to;
+	}
+}
+
+/* The name of code that has none, "[libfoo.so+0x1234]"; `object` NULL: in no file. NULL: no memory. printf(3) takes longer. */
+static const char *keep_place(struct call_sites *c, const char *object, uint64_t address)
+{
+	const size_t n = object ? strlen(object) : 0;
+	char *text = malloc(n + sizeof("[+0x0123456789abcdef]")), *to = text;
+	if (!text)
+		return NULL;
+	*to++ = '[';
+	if (object) {
+		memcpy(to, object, n);
+		to += n;
+		*to++ = '+';
+	}
+	*to++ = '0';
+	*to++ = 'x';
+	to = put_hexadecimal(to, address);
+	*to++ = ']';
+	const char *kept = string_set_add(c->texts, text, (size_t)(to - text));
+	free(text);
+	return kept;
+}
+
 static const char *keep_function(struct call_sites *c, uint32_t frame, const struct symbol_line *line)
 {
 	if (line->function && *line->function)
 		return string_set_add(c->texts, line->function, strlen(line->function));
 	const char *object = symbolize_object(c->symbolizer, frame);
 	const char *slash = object ? strrchr(object, '/') : NULL;
-	char *text;
-	const int n = asprintf(&text, "[%s%s0x%" PRIx64 "]",
-			       slash    ? slash + 1
-			       : object ? object
-					: "",
-			       object ? "+" : "", symbolize_address(c->symbolizer, frame));
-	if (n < 0)
-		return NULL;
-	const char *kept = string_set_add(c->texts, text, (size_t)n);
-	free(text);
-	return kept;
+	return keep_place(c, slash ? slash + 1 : object, symbolize_address(c->symbolizer, frame));
 }
 
-/* Fills `key` with "function NUL file NUL line" and *functions with the length of the first two parts. 0: no memory. */
-static size_t make_key(struct call_sites *c, const struct call *call, size_t *functions)
+static bool is_same_function(const struct call *a, const struct call *b)
 {
-	const size_t name = strlen(call->function) + 1, file = strlen(call->file) + 1;
-	const size_t most = name + file + 16;
-	if (most > c->room_key) {
-		char *grown = realloc(c->key, most * 2);
-		if (!grown)
-			return 0;
-		c->key = grown;
-		c->room_key = most * 2;
-	}
-	memcpy(c->key, call->function, name);
-	memcpy(c->key + name, call->file, file);
-	*functions = name + file;
-	return name + file + (size_t)sprintf(c->key + name + file, "%d", call->line);
+	return a->function == b->function && a->file == b->file;
 }
 
-/* Finds or adds a call. False: no memory. */
+/* The number of the call's function. A function that no item has gets the next number, and item n_items. */
+static uint32_t number_function(struct call_sites *c, const struct call *call, uint32_t hash)
+{
+	for (uint32_t i = hash_index_first(&c->functions, hash), id;
+	     hash_index_next(&c->functions, hash, &i, &id);) {
+		if (is_same_function(&c->items[id], call))
+			return c->items[id].number_of_function;
+	}
+	hash_index_add(&c->functions, hash, c->n_items);
+	return c->functions.used - 1;
+}
+
+/* Finds or adds a call, whose texts are in `texts`. False: no memory. */
 static bool number_call(struct call_sites *c, struct call call, uint32_t *number)
 {
-	size_t functions;
-	const size_t n = make_key(c, &call, &functions);
-	const size_t function = n ? string_set_number(c->functions, c->key, functions) : 0;
-	if (function == 0 || !array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)))
+	const uint32_t function = hash_words((uintptr_t)call.function, (uintptr_t)call.file);
+	const uint32_t hash = hash_words(function, (uint64_t)call.line);
+	if (!array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)) ||
+	    !hash_index_reserve(&c->calls) || !hash_index_reserve(&c->functions))
 		return false;
-	/* Nothing below fails, so each numbered key has an item. */
-	const size_t key = string_set_number(c->keys, c->key, n);
-	if (key == 0)
-		return false;
-	call.number_of_function = (uint32_t)function - 1;
-	assert(key <= c->n_items + 1);
-	if (key > c->n_items)
-		c->items[c->n_items++] = call;
-	*number = (uint32_t)key - 1;
+	for (uint32_t i = hash_index_first(&c->calls, hash); hash_index_next(&c->calls, hash, &i, number);) {
+		if (is_same_function(&c->items[*number], &call) && c->items[*number].line == call.line)
+			return true;
+	}
+	call.number_of_function = number_function(c, &call, function);
+	hash_index_add(&c->calls, hash, c->n_items);
+	*number = c->n_items;
+	c->items[c->n_items++] = call;
 	return true;
 }
 
@@ -149,7 +168,7 @@ bool call_sites_mark(struct call_sites *c, const char *text, uint32_t *number)
 {
 	const struct call call = {
 		.function = string_set_add(c->texts, text, strlen(text)),
-		.file = "",
+		.file = c->no_file,
 		.named = true,
 	};
 	return call.function && number_call(c, call, number);
