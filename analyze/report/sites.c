@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,8 @@ struct pattern {
 	size_t begin;     /* so many bytes at its beginning stand for themselves */
 	const char *part; /* the last bytes that do */
 	size_t n_part;
-	bool lloc; /* what matches has these letters, as most wrappers of malloc */
+	bool lloc;                  /* what matches has these letters, as most wrappers of malloc */
+	const struct pattern *next; /* of those that begin alike */
 	enum {
 		WHOLE, /* it is all beginning */
 		ENDS,  /* its beginning, a star, the part */
@@ -56,18 +58,19 @@ struct pattern {
 struct sites {
 	const struct mst_reader *reader;
 	struct call_sites *calls;
-	bool all;                 /* nothing is hidden */
-	struct pattern *patterns; /* of hidden functions, built-in and given */
-	size_t n_patterns;
+	bool all;                                        /* nothing is hidden */
+	struct pattern *patterns;                        /* of hidden functions, built-in and given */
+	const struct pattern *begin_with[UCHAR_MAX + 1]; /* of `patterns`, by the first byte; 0: any */
 	const struct mst_stack *stacks;
 	const struct mst_frame *frames;
 	const struct mst_module *modules;
 	uint32_t n_stacks, n_frames, n_modules;
-	uint32_t room_stacks, room_ids, room_frames, room_modules;
+	uint32_t room_stacks, room_ids, room_frames, room_modules, room_hidden_frames;
 	struct entry *entries;   /* by stack */
 	uint64_t *ids;           /* by stack; 0: not asked */
 	uint64_t *frame_hashes;  /* by frame; 0: not asked */
 	bool *wrappers;          /* by frame; NULL: not asked */
+	uint8_t *hidden_frames;  /* by frame: enum hiding; HIDDEN: all of its calls are */
 	uint8_t *hidden_modules; /* by module: enum hiding */
 	uint8_t *hidden_calls;   /* by call: enum hiding */
 	uint32_t room_calls;
@@ -83,6 +86,7 @@ void sites_destroy(struct sites *s)
 	free(s->ids);
 	free(s->frame_hashes);
 	free(s->wrappers);
+	free(s->hidden_frames);
 	free(s->hidden_modules);
 	free(s->hidden_calls);
 	free(s->patterns);
@@ -125,8 +129,7 @@ static struct pattern pattern_of(const char *text)
 /* `n`: bytes of the text. */
 static bool pattern_matches(const struct pattern *p, const char *text, size_t n)
 {
-	/* Most begin otherwise, which a call would tell late. */
-	if (p->begin && (n < p->begin || *text != *p->text || memcmp(text, p->text, p->begin) != 0))
+	if (n < p->begin || memcmp(text, p->text, p->begin) != 0)
 		return false;
 	const char *rest = text + p->begin;
 	n -= p->begin;
@@ -146,18 +149,25 @@ static bool pattern_matches(const struct pattern *p, const char *text, size_t n)
 /* False: no memory. */
 static bool prepare_patterns(struct sites *s, const struct sites_hidden *hidden)
 {
+	size_t n = 0;
 	s->all = hidden->all;
 	s->patterns = malloc((COUNT(hidden_functions) + hidden->n + hidden->n_names) * sizeof(*s->patterns));
 	if (!s->patterns)
 		return false;
 	for (size_t i = 0; i < COUNT(hidden_functions); i++)
-		s->patterns[s->n_patterns++] = pattern_of(hidden_functions[i]);
+		s->patterns[n++] = pattern_of(hidden_functions[i]);
 	for (size_t i = 0; i < hidden->n; i++)
-		s->patterns[s->n_patterns++] = pattern_of(hidden->patterns[i]);
+		s->patterns[n++] = pattern_of(hidden->patterns[i]);
 	for (size_t i = 0; i < hidden->n_names; i++)
-		s->patterns[s->n_patterns++] = (struct pattern){ .text = hidden->names[i],
-								 .begin = strlen(hidden->names[i]),
-								 .form = WHOLE };
+		s->patterns[n++] = (struct pattern){ .text = hidden->names[i],
+						     .begin = strlen(hidden->names[i]),
+						     .form = WHOLE };
+	for (size_t i = 0; i < n; i++) {
+		struct pattern *p = &s->patterns[i];
+		const struct pattern **first = &s->begin_with[p->begin ? (unsigned char)*p->text : 0];
+		p->next = *first;
+		*first = p;
+	}
 	return true;
 }
 
@@ -171,6 +181,7 @@ bool sites_refresh(struct sites *s, const struct mst_reader *reader)
 	return array_reserve_zeroed(&s->entries, s->n_stacks, &s->room_stacks, sizeof(*s->entries)) &&
 	       array_reserve_zeroed(&s->frame_hashes, s->n_frames, &s->room_frames,
 				    sizeof(*s->frame_hashes)) &&
+	       array_reserve_zeroed(&s->hidden_frames, s->n_frames, &s->room_hidden_frames, 1) &&
 	       array_reserve_zeroed(&s->hidden_modules, s->n_modules, &s->room_modules, 1);
 }
 
@@ -218,17 +229,24 @@ static bool is_in_library(const char *function)
 	return path.n == 0 && strncmp(function, "std::", 5) == 0;
 }
 
+/* Whether one of a list's patterns matches; `lloc`: the function has these letters. */
+static bool one_matches(const struct pattern *first, const char *function, size_t n, bool lloc)
+{
+	for (const struct pattern *p = first; p; p = p->next) {
+		if ((lloc || !p->lloc) && pattern_matches(p, function, n))
+			return true;
+	}
+	return false;
+}
+
 static bool is_hidden_function(const struct sites *s, const char *function)
 {
 	const size_t n = strlen(function);
 	if (!s->all && is_in_library(function))
 		return true;
 	const bool lloc = memmem(function, n, LLOC, strlen(LLOC));
-	for (size_t i = 0; i < s->n_patterns; i++) {
-		if ((lloc || !s->patterns[i].lloc) && pattern_matches(&s->patterns[i], function, n))
-			return true;
-	}
-	return false;
+	return one_matches(s->begin_with[0], function, n, lloc) ||
+	       one_matches(s->begin_with[(unsigned char)*function], function, n, lloc);
 }
 
 bool sites_hide(struct sites *s, uint32_t call, uint32_t module, bool *hidden)
@@ -271,6 +289,23 @@ static bool look_at(struct sites *s, struct search *search, struct site here, ui
 		search->node = node;
 	}
 	return true;
+}
+
+/* Whether all calls of a frame are hidden, whatever runs them. False, too, if there is no memory. */
+static bool is_hidden_frame(struct sites *s, uint32_t frame)
+{
+	uint8_t *known = &s->hidden_frames[frame];
+	if (*known == NOT_ASKED) {
+		uint32_t n;
+		const uint32_t *calls = call_sites_of(s->calls, frame, &n);
+		bool hidden = calls;
+		for (uint32_t i = 0; hidden && i < n; i++) {
+			if (!sites_hide(s, calls[i], s->frames[frame].module, &hidden))
+				return false;
+		}
+		*known = hidden ? HIDDEN : SHOWN;
+	}
+	return *known == HIDDEN;
 }
 
 /* A script that the trace cannot name is passed over: then the sites are the interpreter's functions. */
@@ -321,6 +356,10 @@ static bool search_site(struct sites *s, uint32_t stack, struct site *site, uint
 	for (; stack != MST_ROOT_STACK; stack = s->stacks[stack].parent) {
 		uint32_t n;
 		const uint32_t frame = s->stacks[stack].frame;
+		/* Most frames of a stack with containers are of this sort. */
+		if (search.first.call != MST_NONE && search.nameless.call == MST_NONE &&
+		    is_hidden_frame(s, frame))
+			continue;
 		const uint32_t *calls = call_sites_of(s->calls, frame, &n);
 		const uint32_t module = s->frames[frame].module;
 		if (search.nameless.call != MST_NONE && module != search.nameless.module)
