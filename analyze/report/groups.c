@@ -110,8 +110,9 @@ bool groups_collect(struct groups *groups, const struct mst_reader *reader, cons
 	const uint64_t mean = mst_reader_info(reader)->sample_bytes;
 	struct index_map keys = { 0 };
 	struct profile_row row;
-	uint64_t *bytes = groups_have_stacks(by) ? add_up_stacks(reader, profile) : NULL;
-	bool fine = bytes || !groups_have_stacks(by);
+	const bool many_stacks = groups_have_stacks(by) && by != BY_NODE; /* in a group */
+	uint64_t *bytes = many_stacks ? add_up_stacks(reader, profile) : NULL;
+	bool fine = bytes || !many_stacks;
 	*groups = (struct groups){ .by = by };
 	for (size_t i = 0; fine && profile_row(profile, i, &row); i++) {
 		const struct mst_kind *kind = &kinds[row.kind];

@@ -157,14 +157,14 @@ static uint32_t keep(struct grower *growers, uint32_t n, uint32_t most, const st
 	return n;
 }
 
-uint32_t growers_find(struct report *r, const struct groups *groups, struct grower *growers, uint32_t most)
+uint32_t growers_find(struct report *r, const struct groups *groups, const struct report_totals *totals,
+		      struct grower *growers, uint32_t most)
 {
 	struct trends trends = { 0 };
 	uint32_t n = 0, n_stacks = 0;
 	if (!trends_are_judged(r))
 		return 0;
-	const struct report_totals t = report_totals(r, r->profile);
-	const uint64_t all = larger(t.end_bytes, t.then_bytes);
+	const uint64_t all = larger(totals->end_bytes, totals->then_bytes);
 	uint32_t *site_of = groups_of_stacks(groups, r->reader, r->sites, TRENDS_MOST, &n_stacks);
 	struct growing_stacks *stacks =
 		site_of ? find_growing_stacks(r, groups, site_of, n_stacks, all) : NULL;

@@ -10,6 +10,7 @@
 #include "verdict.h"
 
 struct report;
+struct report_totals;
 
 struct grower {
 	struct group group;         /* of the site; its `stack`, if `mixed`, is the one that grows fastest */
@@ -18,10 +19,11 @@ struct grower {
 };
 
 /*
- * The fastest ones that come to much (trends_is_much()), at most `most`; `groups` are sites of report->profile, and the first of them are followed (trends.h).
- * Returns their number; without memory 0, and the report knows.
+ * The fastest ones that come to much (trends_is_much()), at most `most`; `groups` are sites of
+ * report->profile, whose totals are `totals`, and the first of them are followed (trends.h). Returns their number; without
+ * memory 0, and the report knows.
  */
-uint32_t growers_find(struct report *report, const struct groups *groups, struct grower *growers,
-		      uint32_t most);
+uint32_t growers_find(struct report *report, const struct groups *groups, const struct report_totals *totals,
+		      struct grower *growers, uint32_t most);
 
 #endif

@@ -375,7 +375,7 @@ static void write_overview(struct report *r)
 		write_largest(r, &groups, "peak_sites", "What holds the peak", ORDER_THEN, totals.then_bytes);
 		write_largest(r, &groups, "end_sites", "What is left at the end", ORDER_END,
 			      totals.end_bytes);
-		const uint32_t n = growers_find(r, &groups, growers, ROWS);
+		const uint32_t n = growers_find(r, &groups, &totals, growers, ROWS);
 		write_growers(r, growers, n);
 		note_growth(r, growers, n, totals.then_bytes);
 		write_largest(r, &groups, "churn_sites", "What churns", ORDER_CALLS, totals.calls);
