@@ -16,6 +16,7 @@
 #include "identity.h"
 #include "sample_weight.h"
 #include "stamps.h"
+#include "token_counts.h"
 
 #define MS 1000000u
 #define NOWHERE UINT32_MAX
@@ -318,8 +319,7 @@ static bool add_records(struct flows *f, const struct subject *s, uint32_t n)
 static bool count(struct flows *f, const struct mst_chunk *chunk, uint32_t from, uint32_t to)
 {
 	bool fine = true;
-	for (uint32_t i = from; i < to; i++)
-		f->counts[chunk->records[i]]++;
+	token_counts_add(chunk, from, to, f->counts);
 	for (uint32_t i = 0; from < to && i < chunk->n_tokens; i++) {
 		const struct subject *s = &f->subjects[i];
 		if (f->counts[i] && (s->comes || s->goes))

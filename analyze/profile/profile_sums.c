@@ -4,6 +4,7 @@
 
 #include "array.h"
 #include "profile_state.h"
+#include "token_counts.h"
 
 /* An upper bound of the totals inside of the chunk. */
 static uint64_t highest_total(const struct profile *p, const struct mst_chunk *chunk)
@@ -53,27 +54,58 @@ static bool reserve_tokens(struct profile *p, uint32_t n)
 		array_reserve(&p->tokens.counts, n - 1, &p->tokens.room_counts, sizeof(uint32_t)));
 }
 
+enum { ROW = 16 }; /* records whose totals are compared with the best one at once */
+
+/* The highest total, or 0, after one of the `n` records; adds them all to *total. */
+static inline uint64_t highest_of_row(const uint64_t *changes, const uint16_t *records, uint32_t n,
+				      uint64_t *total)
+{
+	uint64_t sum = *total, highest = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		sum += changes[records[i]];
+		highest = sum > highest ? sum : highest;
+	}
+	*total = sum;
+	return highest;
+}
+
+/* How many records take the total to the best one, which one of them does. */
+static uint32_t reaches(const struct profile *p, const uint16_t *records, uint64_t total)
+{
+	uint32_t n = 0;
+	do
+		total += p->tokens.changes[records[n++]];
+	while (total != p->best);
+	return n;
+}
+
 /*
  * The number of records up to the chunk's largest total, if that is above the best so far; else 0. Reallocs need no
  * special case: the first record of one makes the total smaller, so no peak lies between its two records.
  */
 static uint32_t find_peak(struct profile *p, const struct mst_chunk *chunk)
 {
-	uint64_t total = p->total;
-	uint32_t found = 0;
+	const uint64_t before = p->best;
+	uint64_t total = p->total, start = total;
+	uint32_t row = 0;
 	if (!profile_can_peak(p, chunk))
 		return 0;
 	assert(chunk->records);
 	for (uint32_t i = 0; i < chunk->n_tokens; i++)
 		p->tokens.changes[i] = profile_change(p, &chunk->tokens[i]);
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		total += p->tokens.changes[chunk->records[i]];
-		if (total > p->best) {
-			p->best = total;
-			found = i + 1;
+	for (uint32_t i = 0; i < chunk->n_records; i += ROW) {
+		const uint16_t *const records = &chunk->records[i];
+		const uint32_t left = chunk->n_records - i;
+		const uint64_t at_start = total;
+		const uint64_t most = left < ROW ? highest_of_row(p->tokens.changes, records, left, &total)
+						 : highest_of_row(p->tokens.changes, records, ROW, &total);
+		if (most > p->best) {
+			p->best = most;
+			row = i;
+			start = at_start;
 		}
 	}
-	return found;
+	return p->best > before ? row + reaches(p, chunk->records + row, start) : 0;
 }
 
 /* Counts, from 0, how often each token occurs among the first `n` records. Of these and the others it looks at the fewer. */
@@ -81,8 +113,7 @@ static void count_tokens(const struct mst_chunk *chunk, uint32_t n, uint32_t *co
 {
 	const bool others = n > chunk->n_records / 2;
 	const uint32_t end = others ? chunk->n_records : n;
-	for (uint32_t i = others ? n : 0; i < end; i++)
-		counts[chunk->records[i]]++;
+	token_counts_add(chunk, others ? n : 0, end, counts);
 	for (uint32_t i = 0; i < chunk->n_tokens && others; i++)
 		counts[i] = chunk->tokens[i].count - counts[i];
 }

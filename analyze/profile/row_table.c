@@ -6,11 +6,6 @@
 
 #include "array.h"
 
-struct kind_rows {
-	uint32_t first;  /* row + 1 of the first thread; 0: none so far */
-	uint32_t recent; /* row + 1 of another thread, the one that was asked for last */
-};
-
 void row_table_finish(struct row_table *t)
 {
 	index_map_finish(&t->others);
@@ -34,13 +29,12 @@ static uint32_t add_row(struct row_table *t, uint32_t kind, uint32_t thread)
 	return t->n++;
 }
 
-uint32_t row_table_first(struct row_table *t, uint32_t kind)
+uint32_t row_table_add_first(struct row_table *t, uint32_t kind)
 {
-	assert(kind < t->n_kinds);
-	uint32_t *const first = &t->kinds[kind].first;
-	if (*first == 0)
-		*first = add_row(t, kind, t->first_thread) + 1;
-	return *first - 1;
+	const uint32_t row = add_row(t, kind, t->first_thread);
+	if (row != NO_ROW)
+		t->kinds[kind].first = row + 1;
+	return row;
 }
 
 uint32_t row_table_other(struct row_table *t, uint32_t kind, uint32_t thread)
@@ -58,18 +52,6 @@ uint32_t row_table_other(struct row_table *t, uint32_t kind, uint32_t thread)
 	}
 	*recent = (uint32_t)row + 1;
 	return (uint32_t)row;
-}
-
-struct row *row_table_change(struct row_table *t, uint32_t id)
-{
-	assert(id < t->n);
-	struct row *row = &t->rows[id];
-	assert(row->point <= t->point);
-	if (row->point != t->point) {
-		row->saved = row->live;
-		row->point = t->point;
-	}
-	return row;
 }
 
 void row_table_forget_allocated(struct row_table *t)

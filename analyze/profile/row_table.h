@@ -9,6 +9,7 @@
 #ifndef ANALYZE_ROW_TABLE_H
 #define ANALYZE_ROW_TABLE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,12 @@ struct row {
 	uint64_t allocated, live;
 	uint64_t saved; /* blocks live at point number `point`; stale if a later point has been set */
 	uint64_t point;
+};
+
+/* Private. */
+struct kind_rows {
+	uint32_t first;  /* row + 1 of the first thread; 0: none so far */
+	uint32_t recent; /* row + 1 of another thread, the one that was asked for last */
 };
 
 struct row_table {
@@ -39,12 +46,30 @@ void row_table_finish(struct row_table *table);
 /* Call before looking up kinds below `n`. False: no memory. */
 bool row_table_reserve(struct row_table *table, uint32_t n);
 
+/* Private: makes the row of the first thread's blocks. */
+uint32_t row_table_add_first(struct row_table *table, uint32_t kind);
+
 /* Find or make the row of a kind's blocks: the first thread's; another thread's. NO_ROW: no memory. */
-uint32_t row_table_first(struct row_table *table, uint32_t kind);
+static inline uint32_t row_table_first(struct row_table *table, uint32_t kind)
+{
+	assert(kind < table->n_kinds);
+	const uint32_t first = table->kinds[kind].first;
+	return first ? first - 1 : row_table_add_first(table, kind);
+}
 uint32_t row_table_other(struct row_table *table, uint32_t kind, uint32_t thread);
 
 /* The row, ready for a change of its live blocks. Valid until the next row is made. */
-struct row *row_table_change(struct row_table *table, uint32_t id);
+static inline struct row *row_table_change(struct row_table *table, uint32_t id)
+{
+	assert(id < table->n);
+	struct row *row = &table->rows[id];
+	assert(row->point <= table->point);
+	if (row->point != table->point) {
+		row->saved = row->live;
+		row->point = table->point;
+	}
+	return row;
+}
 
 /* What was allocated so far no longer counts. */
 void row_table_forget_allocated(struct row_table *table);

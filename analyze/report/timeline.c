@@ -12,6 +12,7 @@
 #include "array.h"
 #include "sample_weight.h"
 #include "stamps.h"
+#include "token_counts.h"
 
 /* The longest log that is kept in full: 96 MiB. */
 #define MAX_CHANGES ((size_t)4 << 20)
@@ -70,7 +71,7 @@ static uint32_t bucket_at(const struct timeline *t, uint64_t time_ns)
 
 /* ---- The log ---- */
 
-static bool add_pending(struct timeline *t, uint32_t stack, uint64_t bytes)
+static inline bool add_pending(struct timeline *t, uint32_t stack, uint64_t bytes)
 {
 	struct pending *p = &t->pending[stack];
 	assert(stack < t->room_pending);
@@ -152,22 +153,23 @@ static bool move_to(struct timeline *t, uint64_t time_ns)
 /* ---- The observer ---- */
 
 /* Accounts for `n` records of a token. */
-static bool add_records(struct timeline *t, const struct mst_chunk *chunk, const struct mst_token *token,
-			uint32_t n)
+static inline bool add_records(struct timeline *t, const struct mst_chunk *chunk,
+			       const struct mst_token *token, uint32_t n)
 {
 	const struct mst_kind *kind = &t->kinds[token->kind];
 	if (token->role >= MST_CALL || kind->op == MST_OP_UNKNOWN)
 		return true;
-	const uint64_t shares = n * weight_shares(t->mean, kind->size);
-	const uint64_t bytes = n * weight_bytes(t->mean, kind->size, kind->size);
 	const bool comes = token->role == MST_ALLOC;
-	t->now.bytes += comes ? bytes : -bytes;
-	t->now.blocks += comes ? shares : -shares;
+	const uint64_t count = comes ? n : -(uint64_t)n;
+	const uint64_t shares = count * weight_shares(t->mean, kind->size);
+	const uint64_t bytes = count * weight_bytes(t->mean, kind->size, kind->size);
+	t->now.bytes += bytes;
+	t->now.blocks += shares;
 	if (comes && !chunk->initial) {
 		t->now.allocated += bytes;
 		t->now.calls += shares;
 	}
-	return add_pending(t, kind->stack, comes ? bytes : -bytes);
+	return add_pending(t, kind->stack, bytes);
 }
 
 /* Accounts for the records [from, to) one by one. */
@@ -190,6 +192,16 @@ static bool add_tokens(struct timeline *t, const struct mst_chunk *chunk)
 	return true;
 }
 
+enum { ROW = 8 };
+
+static inline bool is_zero(const uint32_t counts[ROW])
+{
+	uint32_t any = 0;
+	for (uint32_t i = 0; i < ROW; i++)
+		any |= counts[i];
+	return any == 0;
+}
+
 /* Accounts for the records [from, to). */
 static bool add_part(struct timeline *t, const struct mst_chunk *chunk, uint32_t from, uint32_t to)
 {
@@ -199,12 +211,13 @@ static bool add_part(struct timeline *t, const struct mst_chunk *chunk, uint32_t
 		return true;
 	if (!array_reserve_zeroed(&t->counts, chunk->n_tokens - 1, &t->room_counts, sizeof(*t->counts)))
 		return false;
-	for (uint32_t i = from; i < to; i++)
-		t->counts[chunk->records[i]]++;
+	token_counts_add(chunk, from, to, t->counts);
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const uint32_t n = t->counts[i];
-		if (n == 0)
+		if (n == 0) {
+			i += chunk->n_tokens - i > ROW && is_zero(&t->counts[i + 1]) ? ROW : 0;
 			continue;
+		}
 		t->counts[i] = 0;
 		if (!add_records(t, chunk, &chunk->tokens[i], n))
 			return false;
