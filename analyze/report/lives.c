@@ -20,7 +20,6 @@ struct birth {
 	uint32_t resizes; /* length of the chain */
 	uint32_t thread;
 	uint32_t life; /* NO_LIFE: the entry is free */
-	uint32_t next; /* free entry; NO_BIRTH: none */
 };
 
 #define NO_BIRTH UINT32_MAX
@@ -60,8 +59,8 @@ struct subject {
 };
 
 /*
- * Invariants: `numbers` has a number once for each of the n items. An entry of births[] is free and in the list that
- * begins at `vacant`, or that of one block in `map` or of one CHAINED block. Between chunks there are no recent blocks.
+ * Invariants: `numbers` has a number once for each of the n items. An entry of births[] is free and once in
+ * `vacant`, or that of one block in `map` or of one CHAINED block. Between chunks there are no recent blocks.
  * temporary <= freed, for each item;
  * pair < n_pairs unless there are none; while first.life is NO_LIFE, so is last.life. In a sound trace live_bytes <=
  * most_bytes, of each thread.
@@ -90,7 +89,8 @@ struct lives {
 	struct block_map map; /* of blocks of former chunks: their entries in births[] */
 	struct birth *births; /* [n_births] */
 	uint32_t n_births, room_births;
-	uint32_t vacant;       /* NO_BIRTH: none */
+	uint32_t *vacant;      /* [n_vacant], room for all of births[]: free entries */
+	uint32_t n_vacant, room_vacant;
 	struct recent *recent; /* [n_recent] by index of the block, from first_recent on */
 	uint64_t first_recent;
 	uint32_t n_recent, room_recent;
@@ -169,28 +169,30 @@ struct place {
 	uint32_t thread;
 };
 
+enum { VACANT_AHEAD = 8 };
+
 /* A free entry of births[]; NO_BIRTH: no memory. */
 static uint32_t open_birth(struct lives *l)
 {
-	const uint32_t number = l->vacant != NO_BIRTH ? l->vacant : l->n_births;
-	if (number < l->n_births) {
-		l->vacant = l->births[number].next;
-	} else {
-		if (!array_reserve(&l->births, number, &l->room_births, sizeof(*l->births)))
-			return NO_BIRTH;
-		l->n_births++;
+	if (l->n_vacant) {
+		/* Entries that were freed long ago lie anywhere. */
+		if (l->n_vacant > VACANT_AHEAD)
+			__builtin_prefetch(&l->births[l->vacant[l->n_vacant - 1 - VACANT_AHEAD]], 1);
+		return l->vacant[--l->n_vacant];
 	}
-	return number;
+	if (!array_reserve(&l->births, l->n_births, &l->room_births, sizeof(*l->births)) ||
+	    !array_reserve(&l->vacant, l->n_births, &l->room_vacant, sizeof(*l->vacant)))
+		return NO_BIRTH;
+	return l->n_births++;
 }
 
 /* Makes an entry free. What it says holds until the next one is opened. */
 static const struct birth *close_birth(struct lives *l, uint32_t number)
 {
 	struct birth *birth = &l->births[number];
-	assert(number < l->n_births && birth->life != NO_LIFE);
+	assert(number < l->n_births && birth->life != NO_LIFE && l->n_vacant < l->n_births);
 	birth->life = NO_LIFE;
-	birth->next = l->vacant;
-	l->vacant = number;
+	l->vacant[l->n_vacant++] = number;
 	return birth;
 }
 
@@ -752,7 +754,6 @@ struct lives *lives_create(uint64_t allowed)
 	l->allowed = allowed;
 	l->end_before_ns = UINT64_MAX;
 	l->last.life = l->first.life = NO_LIFE;
-	l->vacant = NO_BIRTH;
 	return l;
 }
 
@@ -768,6 +769,7 @@ void lives_destroy(struct lives *l)
 	index_map_finish(&l->pair_of);
 	block_map_finish(&l->map);
 	free(l->births);
+	free(l->vacant);
 	free(l->recent);
 	free(l->stretches);
 	free(l->subjects);
