@@ -365,9 +365,10 @@ static const struct symbol_chain *chain_from_files(struct symbols *symbols, cons
 {
 	struct symbol_module *module = &symbols->modules[resolved->module];
 	struct symbol *symbol = resolved_symbol(symbols, resolved);
-	struct description description = { .is_new = false };
+	struct description description; /* large: lines are set as far as there are some */
 	struct symbol_chain *chain;
 
+	description.is_new = false;
 	describe(symbols, module, resolved->address, &description);
 	chain = chain_create(symbols, &description, symbol ? symbol_readable(symbols, symbol) : NULL);
 	if (chain && description.is_new && module->cache)
