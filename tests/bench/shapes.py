@@ -8,7 +8,8 @@ Each round runs a shape natively, under the msrec of DIR, and under that of --ol
 native wall time and of native CPU time of all processes, nanoseconds of CPU a call more, and bytes a call; medians, CPU
 with its quartiles. A second table has msreplay's speed on the traces with --time-unit=B, the growing heaps' worst unit.
 With --floor a third one says what recording_floor.c takes for the traces: nanoseconds of CPU a call more in the program
-and beside it, medians, with the least of both together; and what 1.25 and 1.5 times native CPU time leave.
+and beside it, medians, with the least of both together; and what 1.25 and 1.5 times native CPU time leave. Of threads
+a table says how many times the native CPU time threads_floor.c takes, whose parts are in its head.
 """
 
 import os
@@ -21,7 +22,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../tools'))
 import machine                                            # noqa: E402
-from bench import Recorder, compile_loop, run, spread     # noqa: E402
+from bench import Recorder, compile_loop, compiler, run, spread     # noqa: E402
 from harness import Build, Scratch, arguments, have       # noqa: E402
 from measure import in_turns                              # noqa: E402
 from workloads import Workload, write                     # noqa: E402
@@ -189,6 +190,23 @@ def floor_row(build, workload, trace, rows, calls):
             f' ({least:.0f}) | {native / 4:.0f} | {native / 2:.0f} |')
 
 
+FLOORS = ('rings', 'stamps', 'blocks')
+
+
+def compile_threads_floor(folder):
+    library = os.path.join(folder, 'threads_floor.so')
+    subprocess.run([*compiler(), '-shared', '-fPIC', '-O2', '-D_GNU_SOURCE', '-pthread', '-fno-builtin', '-o', library,
+                    os.path.join(HERE, 'threads_floor.c')], check=True)
+    return library
+
+
+def threads_floor_row(library, workload, runs):
+    rows = in_turns([workload.argv] + [['env', f'THREADS_FLOOR={floor}', f'LD_PRELOAD={library}', *workload.argv]
+                                       for floor in FLOORS], runs)
+    cells = [spread([row[i] / row[0] for row in rows]) for i in range(1, len(FLOORS) + 1)]
+    return f'| {workload.name} | ' + ' | '.join(cells) + ' |'
+
+
 def main():
     options = arguments(__doc__, ('--runs', {'default': 5}), ('--old', {'default': None, 'metavar': 'DIR'}),
                         ('--quick', {'action': 'store_true', 'default': False}),
@@ -202,7 +220,7 @@ def main():
         machine.touch_memory()
     columns = ''.join(f' {n}: wall | CPU | ns a call | bytes a call |' for n in names)
     print(f'| shape | calls | native, s |{columns}\n|---|--:|--:|' + '--:|' * (4 * len(names)))
-    replays, floors = [], []
+    replays, floors, threads_floors = [], [], []
     with Scratch() as folder:
         for workload in make(folder, scale, options.names):
             rows = measure(builds, workload, runs, folder)
@@ -210,13 +228,18 @@ def main():
             calls = count_calls(options.build, trace, rows[-1][0])
             print(recording_row(names, workload, rows, calls), flush=True)
             replays.append(replay_row(builds, workload, trace, runs, calls))
-            if options.floor:
+            if options.floor and ' threads ' in workload.name:
+                threads_floors.append(threads_floor_row(compile_threads_floor(folder), workload, runs))
+            elif options.floor:
                 floors.append(floor_row(options.build, workload, trace, rows, calls))
     print('\n| --time-unit=B, M calls a second of CPU time |' + ''.join(f' {n} |' for n in names) + '\n|---|' +
           '--:|' * len(names) + '\n' + '\n'.join(replays))
     if floors:
         print('\n| the floor, ns a call | program | msrec | together | 1.25 × native leaves | 1.5 × |\n|---|' +
               '--:|' * 5 + '\n' + '\n'.join(floors))
+    if threads_floors:
+        print(f'\n| the floor, multiples of native CPU time | {" | ".join(FLOORS)} |\n|---|' + '--:|' * len(FLOORS) +
+              '\n' + '\n'.join(threads_floors))
 
 
 if __name__ == '__main__':
