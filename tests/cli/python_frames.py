@@ -20,7 +20,12 @@ from harness import Problem, arguments, by_process, plain_environment, run_cases
 
 PROGRAM = os.path.join(HERE, "python_program.py")
 FOLLOWED = "3.11", "3.12", "3.13"
-MALLOC = 1  # in mst_op.h
+MALLOC, VALLOC = 1, 10  # in mst_op.h
+DEEPEST = 2048     # frames of a stack that msrec takes
+# Of the interpreter's own tests, for few events.
+SUITES = ("json.test_fail", "generators", "coroutines", "contextlib", "sqlite3.test_userfunctions", "functools",
+          "pyexpat", "except_star", "asyncio.test_queues", "dataclasses", "codeccallbacks",
+          "importlib.import_.test_path", "genericpath")
 
 
 class Bench:
@@ -28,17 +33,18 @@ class Bench:
         self.build, self.folder, self.python = options.build, folder, options.python
         self.events, self.seed = options.events, options.seed
 
-    def run(self, *argv, status=0, **env):
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=1000, cwd=self.folder,
+    def run(self, *argv, status=0, timeout=1000, **env):
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, cwd=self.folder,
                               env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **env))
         if done.returncode != status:
             raise Problem(f"{argv}: exit {done.returncode}: {done.stderr}")
         return done
 
-    def record(self, *words, options=(), **env):
+    def record(self, *words, options=(), timeout=1000, **env):
         for old in glob.glob(os.path.join(self.folder, "t.*")):
             os.unlink(old)
-        said = self.run(self.build.msrec, "-v", "-f", "-o", "t.%p", *options, self.python, *words, **env).stderr
+        said = self.run(self.build.msrec, "-v", "-f", "-o", "t.%p", *options, self.python, *words, timeout=timeout,
+                        **env).stderr
         return said, by_process(glob.glob(os.path.join(self.folder, "t.*")))
 
     def script(self, text):
@@ -99,6 +105,12 @@ class Dump:
                 frames.append(self.frames[frame])
         return tuple(frames)
 
+    def depth(self, number):
+        frames = 0
+        while number:
+            number, frames = self.parents[number][0], frames + 1
+        return frames
+
     def allocations(self):
         """(operation, size, stack) in their order."""
         for kind in self.blocks:
@@ -142,6 +154,49 @@ def exact(bench):
         raise Problem(f"{len(traces)} traces")
     n = compare(bench, traces[0], log)
     return f"{n + compare(bench, traces[1], log + '.child'):,} stacks"
+
+
+def suites(bench):
+    """The interpreter's own tests, at allocations chosen at random: file and line of each frame are tracemalloc's."""
+    if subprocess.run([bench.python, "-c", "import test.test_json"], capture_output=True, check=False).returncode:
+        return "skip: this Python has no tests"
+    log, chosen = os.path.join(bench.folder, "log"), SUITES if bench.events < 100000 else ()
+    said, traces = bench.record(os.path.join(HERE, "python_suites.py"), log, str(bench.events), str(bench.seed),
+                                bench.build.file("tests/cli/python_events.so"), *chosen,
+                                options=[f"--depth={DEEPEST}", "--trace-children=no"], timeout=5000)
+    if len(re.findall(" events, 0 lost", said)) != len(traces):
+        raise Problem(f"events were lost: {said}")
+    frames, stacks, events = [], [], {}
+    with open(log, encoding="utf-8", errors="surrogatepass") as file:
+        for line in file:
+            word, number, *text = line.rstrip("\n").split(" ", 2)
+            if word == "frame":
+                frames.append(*text)
+            elif word == "stack":
+                stacks.append(tuple(frames[int(place)] for place in "".join(text).split()))
+            else:
+                events[int(number)] = int(*text)
+    dump, places, cut, wrong, seen, depth = bench.dump(traces[0]), {}, set(), 0, set(), 0
+    for op, size, stack in dump.allocations():
+        if op != VALLOC:
+            continue
+        if stack not in places:
+            places[stack] = tuple(frame.partition(" ")[2] for frame in dump.stack(stack))
+            if dump.depth(stack) >= DEEPEST:
+                cut.add(stack)
+        seen.add(size)
+        noted = stacks[events[size]]
+        if stack in cut:
+            noted = noted[:len(places[stack])]
+        depth += len(noted)
+        if places[stack] != noted:
+            wrong += 1
+            if wrong <= 10:
+                print(f"event {size}:", *difflib.ndiff(noted, places[stack]), sep="\n", file=sys.stderr)
+    if wrong or seen != set(events) or len(events) != bench.events:
+        raise Problem(f"{wrong} of {len(seen)} stacks are wrong, of {len(events)} events")
+    different = len(set(events.values()))
+    return f"{len(events):,} stacks, {different:,} different, {depth / len(events):.1f} frames on average"
 
 
 # Each block of a size of its own is allocated in the line in which the interpreter is asked for the stack.
@@ -525,9 +580,9 @@ def refused(bench):
     return f"{len(others)} versions" if others else "skip: there is none"
 
 
-CASES = [("exact", exact), ("traced", traced), ("nested", nested), ("off", off), ("rotated", rotated),
-         ("attached", attached), ("left", left), ("site", site), ("running", running), ("renamed", renamed),
-         ("below_main", below_main), ("refused", refused)]
+CASES = [("exact", exact), ("suites", suites), ("traced", traced), ("nested", nested), ("off", off),
+         ("rotated", rotated), ("attached", attached), ("left", left), ("site", site), ("running", running),
+         ("renamed", renamed), ("below_main", below_main), ("refused", refused)]
 
 
 def main():
