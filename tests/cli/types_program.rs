@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Allocations of Rust whose types alloc_types.py knows. All stays live to the end.
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, LinkedList, VecDeque};
 use std::rc::Rc;
 
 #[repr(C)]
@@ -66,6 +66,15 @@ fn queue() {
     std::mem::forget(std::hint::black_box(items));
 }
 
+#[inline(never)]
+fn chain() {
+    let mut items: LinkedList<Item> = LinkedList::new();
+    for _ in 0..5 {
+        items.push_back(Item::default());
+    }
+    std::mem::forget(std::hint::black_box(items));
+}
+
 fn main() {
     boxed();
     vector();
@@ -75,4 +84,5 @@ fn main() {
     tree();
     table();
     queue();
+    chain();
 }
