@@ -234,8 +234,25 @@ static bool any_container(const struct typed_blocks *blocks)
 	return false;
 }
 
+static uint64_t sampled_bytes(const struct typed_blocks *blocks)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < blocks->n; i++) {
+		if (blocks->rows[i].type.trust == TRUST_SAMPLE)
+			sum += blocks->rows[i].then_bytes;
+	}
+	return sum;
+}
+
 static void note_limits(struct report *r, const struct typed_blocks *blocks)
 {
+	char bytes[FIGURE_SIZE];
+	const uint64_t sampled = sampled_bytes(blocks);
+	if (sampled)
+		answer_note(r->answer,
+			    "%s are slabs of objects of many types. Each counts for the type that begins it, "
+			    "so many slabs estimate a type, and a few do not.",
+			    figure_bytes(bytes, sampled, r->query->si));
 	if (any_container(blocks))
 		answer_note(r->answer, "What a container has room for counts, used or not: its size is not "
 				       "recorded.");
@@ -257,9 +274,12 @@ static void write_section(struct report *r)
 	struct typed_blocks blocks;
 	answer_section(r->answer, "types", "Types");
 	if (typed_blocks_collect(&blocks, r->reader, r->profile, r->sites, r->symbolizer)) {
-		const uint64_t known = totals.then_bytes - blocks.unknown.then_bytes;
+		const uint64_t sampled = sampled_bytes(&blocks);
+		const uint64_t known = totals.then_bytes - blocks.unknown.then_bytes - sampled;
 		answer_fact(r->answer, "bytes", "live", ANSWER_BYTES, totals.then_bytes);
 		answer_fact(r->answer, "known_bytes", "of known type", ANSWER_BYTES, known);
+		if (sampled)
+			answer_fact(r->answer, "sampled_bytes", "in slabs", ANSWER_BYTES, sampled);
 		answer_fact(r->answer, "time_ns", "at", ANSWER_NS, profile_point_ns(r->profile));
 		write_types(r, &blocks, totals.then_bytes);
 		write_padding(r, &blocks);

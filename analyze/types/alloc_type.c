@@ -13,9 +13,9 @@
 #include "mstrace.h"
 #include "source_type.h"
 
-const char *const type_trust_names[TYPE_TRUSTS] = { "unknown", "likely", "certain" };
-const char *const type_evidence_names[TYPE_EVIDENCES] = { NULL, "compiler", "templates", "source",
-							  "variable" };
+const char *const type_trust_names[TYPE_TRUSTS] = { "unknown", "sample", "likely", "certain" };
+const char *const type_evidence_names[TYPE_EVIDENCES] = { NULL,     "compiler", "templates",
+							  "source", "variable", "maker" };
 
 /* Sizes of types that are remembered for each header, and so many that it takes to believe in one. */
 enum { VOTE_TYPES = 32, VOTES_LEAST = 3 };
@@ -797,6 +797,45 @@ static bool by_site(const struct question *q)
 	return by_source(q, &place, &read) || (!read && by_variable(q, &place));
 }
 
+/* ---- Pools ---- */
+
+/* What pools ask for: pages, and more as they grow. */
+enum { SLAB_LEAST = 4096 };
+
+/*
+ * A pool's slab has objects of all types, so none. But which object finds the last slab full is close to chance, in
+ * proportion to its size. Nothing but the pool may stand between the allocator and the maker of objects.
+ */
+static bool by_maker(const struct question *q)
+{
+	struct function_path path;
+	struct text_part type;
+
+	if (q->n < 2 || q->sizes->least < SLAB_LEAST || q->sizes->divisors[0] % SLAB_LEAST)
+		return false;
+	for (uint32_t i = 0; i + 1 < q->n; i++) {
+		const struct call *call = call_sites_at(q->types->calls, q->way[i].call);
+
+		if (!call->named)
+			continue;
+		function_path_parse(call->function, &path);
+		if (!is_of_pool(&path))
+			return false;
+	}
+	function_path_parse(call_sites_at(q->types->calls, q->way[q->n - 1].call)->function, &path);
+	type = made_by(&path);
+	if (!type.text)
+		return false;
+	*q->answer = (struct alloc_type){
+		.name = keep(q->types, type.text, type.n),
+		.container = "slab",
+		.trust = TRUST_SAMPLE,
+		.evidence = EVIDENCE_MAKER,
+		.type = TYPE_NONE,
+	};
+	return q->answer->name;
+}
+
 bool alloc_types_tell(struct alloc_types *types, const struct way_call *way, uint32_t n, unsigned op,
 		      const struct block_sizes *sizes, struct alloc_type *type)
 {
@@ -807,7 +846,7 @@ bool alloc_types_tell(struct alloc_types *types, const struct way_call *way, uin
 	const struct question q = { types, way, n, op, &behind, headed, path, type };
 
 	*type = (struct alloc_type){ .type = TYPE_NONE };
-	if (!by_compiler(&q) && !by_templates(&q) && !by_site(&q))
+	if (!by_compiler(&q) && !by_templates(&q) && !by_site(&q) && !by_maker(&q))
 		*type = (struct alloc_type){ .type = TYPE_NONE };
 	if (headed) {
 		type->header = header;

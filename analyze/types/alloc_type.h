@@ -16,13 +16,15 @@
 
 struct statement;
 
-enum type_trust { TRUST_NONE, TRUST_LIKELY, TRUST_CERTAIN, TYPE_TRUSTS };
+/* A sample: a block of objects of many types, that one of this type begins. Sums of many are an estimate. */
+enum type_trust { TRUST_NONE, TRUST_SAMPLE, TRUST_LIKELY, TRUST_CERTAIN, TYPE_TRUSTS };
 enum type_evidence {
 	EVIDENCE_NONE,
 	EVIDENCE_COMPILER, /* DWARF's type of the call */
 	EVIDENCE_TEMPLATE, /* arguments of the functions on the way */
 	EVIDENCE_SOURCE,   /* the statement: new, sizeof, a cast, what gets the result */
 	EVIDENCE_VARIABLE, /* a variable that the line declares */
+	EVIDENCE_MAKER,    /* the site's name: a function that makes objects of its class */
 	TYPE_EVIDENCES
 };
 

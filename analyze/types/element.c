@@ -109,6 +109,34 @@ bool element_of(const struct function_path *f, struct element *e)
 	return false;
 }
 
+/* ---- Makers and pools ---- */
+
+struct text_part made_by(const struct function_path *f)
+{
+	static const char *const makers[] = { "Create", "CreateEmpty", "CreateDeserialized", "create" };
+
+	if (f->n < 2 || f->parts[f->n - 1].arguments.text ||
+	    !is_one_of(f->parts[f->n - 1].name, makers, COUNT(makers)))
+		return text_part_none();
+	return function_path_until(f, f->n - 2);
+}
+
+bool is_of_pool(const struct function_path *f)
+{
+	static const char *const words[] = { "Allocate", "Allocator", "allocate_buffer", "safe_malloc",
+					     "Slab",     "Arena",     "operator new" };
+
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct text_part name = f->parts[i].name;
+
+		for (size_t k = 0; k < COUNT(words); k++) {
+			if (memmem(name.text, name.n, words[k], strlen(words[k])))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* ---- Containers ---- */
 
 /* What users call the classes that a container is made of. */

@@ -25,6 +25,15 @@ bool element_of(const struct function_path *function, struct element *element);
 /* The container that a function belongs to, as users write it: `std::vector`. NULL: it belongs to none. */
 const char *container_of_function(const struct function_path *function);
 
+/*
+ * The class whose objects a function of it makes, by its name: of `clang::CallExpr::Create`, `clang::CallExpr`. No text: it
+ * is called otherwise.
+ */
+struct text_part made_by(const struct function_path *function);
+
+/* True: a function that by its name is an allocator's or a pool's. */
+bool is_of_pool(const struct function_path *function);
+
 /* What a container keeps an element in. */
 struct wrapping {
 	struct text_part inner; /* the element; no text: it keeps no element, as a bucket */

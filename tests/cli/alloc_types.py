@@ -84,6 +84,49 @@ fn main() {
     std::mem::forget((firsts(n), seconds(2 * n)));
 }
 """
+# Objects of two types in the slabs of a pool, as LLVM's. Prints the bytes of the slabs that each begins.
+SLABS = """
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+size_t begun[2];
+namespace llvm { struct BumpPtrAllocator {
+    char *at = nullptr, *end = nullptr;
+    size_t slabs = 0;
+    __attribute__((noinline)) void *Allocate(size_t size, int who) {
+        if (size_t(end - at) < size) {
+            const size_t slab = 4096 << slabs++ / 8;
+            at = static_cast<char *>(malloc(slab)), end = at + slab, begun[who] += slab;
+        }
+        at += size;
+        return at - size;
+    }
+}; }
+namespace ast {
+struct Pool { llvm::BumpPtrAllocator slabs; };
+struct Call { long words[20]; static Call *Create(Pool &); };
+struct Name { long words[3]; static Name *Create(Pool &); };
+struct Text { char *bytes; static Text Create(); };
+struct Table { long *words; static Table make(Pool &); };
+__attribute__((noinline)) Call *Call::Create(Pool &p) { return new (p.slabs.Allocate(sizeof(Call), 0)) Call(); }
+__attribute__((noinline)) Name *Name::Create(Pool &p) { return new (p.slabs.Allocate(sizeof(Name), 1)) Name(); }
+__attribute__((noinline)) char *filled() { char *s = new char[8192]; s[0] = 1; return s; }
+__attribute__((noinline)) Text Text::Create() {
+    char *s = new char[4096];
+    s[0] = filled()[1];
+    return {s};
+}
+}
+int main() {
+    static ast::Pool pool;
+    for (int i = 0; i < 5000; i++) {
+        ast::Name::Create(pool);
+        if (i % 2) ast::Call::Create(pool);
+    }
+    ast::Text::Create();
+    printf("%zu %zu", begun[0], begun[1]);
+}
+"""
 RUST_NAMED = {("types_program::Item", "Rc"), ("(u32, types_program::Item)", "BTreeMap"),
               ("(u32, types_program::Item)", "HashMap")}
 
@@ -216,6 +259,23 @@ class Tests:
         assert rows["shop::item", "std::vector"]["trust"] == "likely", rows
         assert rows["shop::item", "std::vector"]["objects"] is None, rows
         assert set(rows) <= {(name, where) for name, where in CPP_TYPES} | {("buckets", "std::unordered_map")}, rows
+
+    def test_slabs(self):
+        """Without debug information: a slab counts for the type that begins it, as a sample and not as known."""
+        source = os.path.join(self.folder, "slabs.cpp")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(SLABS)
+        program = self.compile("slabs", [*compiler(cxx=True), "-O2", "-fno-optimize-sibling-calls"], source)
+        section = self.ask(self.record(program))
+        said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+        wanted = dict(zip(("ast::Call", "ast::Name"), map(int, said.split())))
+        assert min(wanted.values()) > 0, wanted
+        assert {(row["type"], row["container"]): row["bytes"] for row in section["types"]} == {
+            (name, "slab"): size for name, size in wanted.items()}, section["types"]
+        assert all((row["trust"], row["evidence"], row["objects"], row["size"]) == ("sample", "maker", None, None)
+                   for row in section["types"]), section["types"]
+        assert (section["known_bytes"], section["sampled_bytes"]) == (0, sum(wanted.values())), section
+        assert any("slabs" in note for note in section["notes"]), section["notes"]
 
     def test_rust(self):
         rustc = shutil.which("rustc")

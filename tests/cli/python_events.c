@@ -104,8 +104,11 @@ unsigned python_events_begin(void)
 
 	/* A caller of the raw domain may lack the lock. */
 	set(RAW, &plain[RAW]);
-	for (int i = MEM; i < DOMAINS; i++)
-		set(i, &(struct allocator){ &plain[i], event_malloc, event_calloc, event_realloc, pass_free });
+	for (int i = MEM; i < DOMAINS; i++) {
+		struct allocator to = { &plain[i], event_malloc, event_calloc, event_realloc, pass_free };
+
+		set(i, &to);
+	}
 	return 0;
 }
 
