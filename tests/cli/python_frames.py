@@ -568,6 +568,52 @@ def check_page(page, wanted):
         raise Problem(f"the page has {found} bytes of the site, not {wanted}")
 
 
+# Requests of a server: each has a buffer, replaces a session, and each tenth keeps a report for good.
+SERVER = """import io, os, sys
+from wsgiref.handlers import SimpleHandler
+
+sessions, reports = {}, []
+
+
+def application(environ, start_response):
+    number = int(environ["NUMBER"])
+    buffer = bytearray(200000)
+    sessions[number % 4] = bytearray(30000)
+    if number % 10 == 0:
+        reports.append(bytearray(7000))
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"%d" % len(buffer)]
+
+
+for number in range(int(sys.argv[1])):
+    SimpleHandler(io.BytesIO(), io.BytesIO(), io.StringIO(), {"NUMBER": str(number)}).run(application)
+    between = bytearray(5000)
+os._exit(0)
+"""
+
+
+def requests(bench):
+    """Each call of a function of Python is a span; nested in it, the application's own calls are as many."""
+    _, traces = bench.record(bench.script(SERVER), "200")
+    told = {}
+    for pattern in "BaseHandler.run", "application":
+        text = bench.run(bench.build.file("analyze/msreport"), "-q", "--format=json", "--top=1000", f"--span={pattern}",
+                         "spans", traces[0]).stdout
+        told[pattern] = json.loads(text)["sections"]["spans"]
+        if told[pattern]["spans"] != 200:
+            raise Problem(f"{pattern}: {told[pattern]['spans']} spans")
+    rows = [row for row in told["BaseHandler.run"]["sites"] if row["function"] == "application"]
+    found = {key: sum(row[key] for row in rows) for key in ("left_bytes", "left_blocks", "later_blocks")}
+    # A buffer has a byte more than its contents. Sessions are replaced 196 times, and 4 are left.
+    wanted = {"left_bytes": 20 * 7001 + 4 * 30001, "left_blocks": 20 + 4, "later_blocks": 196}
+    if found != wanted:
+        raise Problem(f"{found}, not {wanted}: {rows}")
+    least = {name: min(row["bytes"] for row in section["largest"]) for name, section in told.items()}
+    if min(least.values()) < 230000:
+        raise Problem(f"a request has {least} bytes")
+    return "200 requests"
+
+
 def refused(bench):
     """Versions that are not followed are recorded all the same, and -v says so."""
     folders = [os.path.join(folder, f"bin/python3.{minor}") for minor in (9, 10, 14)
@@ -582,7 +628,7 @@ def refused(bench):
 
 CASES = [("exact", exact), ("suites", suites), ("traced", traced), ("nested", nested), ("off", off),
          ("rotated", rotated), ("attached", attached), ("left", left), ("site", site), ("running", running),
-         ("renamed", renamed), ("below_main", below_main), ("refused", refused)]
+         ("renamed", renamed), ("below_main", below_main), ("requests", requests), ("refused", refused)]
 
 
 def main():

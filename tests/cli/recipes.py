@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The recipes of docs/jit.md with the runtimes that are installed: their own functions are in the stacks, by name, and
-have what they allocated.
+have what they allocated. So they are by the jitdumps of runtimes that write one.
 
   recipes.py --build DIR
 """
@@ -107,8 +107,15 @@ def java():
 
 RECIPES = {
     "Node": (node, "app.js", NODE, r"[~^*]makeBuffers "),
-    "Python": (python, "app.py", PYTHON, r"py::make_lists:"),
+    "Python, other": (python, "app.py", PYTHON, r"py::make_lists:"),
     "Java": (java, "App.java", JAVA, r"(?:void|long|ByteBuffer) App\.\w+\("),
+}
+
+
+# Instead of a recipe's options: those for a jitdump, and the folder that it is written to, if not the program's own.
+JITDUMPS = {
+    "Node": (["--perf-prof", "--interpreted-frames-native-stack"], ""),
+    "Python, other": (["-X", "perf_jit"], "/tmp"),
 }
 
 
@@ -132,8 +139,8 @@ def check_recipe(check, build, work, name):
         file.write(text)
     if source.endswith(".java"):
         subprocess.run(["javac", source], check=True, cwd=work)
-    subprocess.run([build.msrec, "-q", "-o", os.path.join(work, name + ".%p.zst"), runtime, *documented(name)],
-                   check=True, cwd=work, stdout=subprocess.DEVNULL)
+    subprocess.run([build.msrec, "-q", "--python=no", "-o", os.path.join(work, name + ".%p.zst"), runtime,
+                    *documented(name)], check=True, cwd=work, stdout=subprocess.DEVNULL)
     trace, = glob.glob(os.path.join(work, name + ".*.zst"))
     os.remove(f"/tmp/perf-{trace.split('.')[-2]}.map")
     folded = subprocess.run([build.file("analyze/msconvert"), "-q", "--to=folded", "--value=alloc_bytes", trace],
@@ -141,6 +148,25 @@ def check_recipe(check, build, work, name):
     n = allocated(folded, pattern)
     check(f"{name}: its functions have {n} bytes", n > LEAST, folded[:1000])
     check(f"{name}: nothing is lost", build.stat(trace)["lost"] == 0)
+
+
+def check_jitdump(check, build, work, name):
+    find, source, text, pattern = RECIPES[name]
+    options, folder = JITDUMPS[name]
+    runtime = find()
+    if not runtime or subprocess.run([runtime, *options, "--version"], capture_output=True).returncode:
+        print(f"SKIP: {name}, jitdump: not here, or too old")
+        return
+    with open(os.path.join(work, source), "w") as file:
+        file.write(text)
+    subprocess.run([build.msrec, "-q", "--python=no", "-o", os.path.join(work, name + ".jitdump.%p.zst"), runtime,
+                    *options, source], check=True, cwd=work, stdout=subprocess.DEVNULL)
+    trace, = glob.glob(os.path.join(work, name + ".jitdump.*.zst"))
+    os.remove(os.path.join(work, folder, f"jit-{trace.split('.')[-2]}.dump"))
+    folded = subprocess.run([build.file("analyze/msconvert"), "-q", "--to=folded", "--value=alloc_bytes", trace],
+                            check=True, capture_output=True, text=True).stdout
+    n = allocated(folded, pattern)
+    check(f"{name}: by the jitdump its functions have {n} bytes", n > LEAST, folded[:1000])
 
 
 def named_functions(build, trace):
@@ -189,6 +215,8 @@ def main():
     with harness.Scratch() as work:
         for name in RECIPES:
             check_recipe(check, build, work, name)
+        for name in JITDUMPS:
+            check_jitdump(check, build, work, name)
         check_reuse(check, build, work)
     return check.status()
 
