@@ -766,15 +766,21 @@ static bool by_variable(const struct question *q, const struct source_place *pla
 	return true;
 }
 
-/* Functions of the C library allocate for themselves, but for those that are named for what they return. */
+/* The functions of C's and C++'s libraries allocate for themselves, but for those that are named for what they return. */
 static bool is_librarys_own(const struct question *q)
 {
-	static const char *const libraries[] = { "libc.so", "libc-2.", "ld-musl" };
+	static const char *const libraries[] = { "libc.so", "libc-2.", "ld-musl", "libstdc++.so",
+						 "libc++.so" };
 	static const char *const allocators[] = { "alloc", "align", "dup", "asprintf" };
-	const struct way_call *called = q->n > 1 ? &q->way[q->n - 2] : NULL;
+	const struct way_call *site = &q->way[q->n - 1], *called = NULL;
+	bool library = false, allocator = false;
+
+	/* Not what is inlined in the site's function: a stream's constructor. */
+	for (uint32_t i = q->n; i-- > 0 && !called;)
+		called = q->way[i].frame != site->frame ? &q->way[i] : NULL;
+
 	const char *path = called ? symbolize_object(q->types->symbolizer, called->frame) : NULL;
 	const char *slash = path ? strrchr(path, '/') : NULL, *file = slash ? slash + 1 : path;
-	bool library = false, allocator = false;
 
 	for (size_t i = 0; file && i < sizeof(libraries) / sizeof(*libraries); i++)
 		library |= strncmp(file, libraries[i], strlen(libraries[i])) == 0;

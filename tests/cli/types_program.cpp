@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Allocations of C++ whose types alloc_types.py knows. All stays live to the end.
 #include <deque>
+#include <fstream>
 #include <list>
 #include <map>
 #include <memory>
@@ -147,6 +148,11 @@ NOINLINE void deque_of_items()
 	d.resize(30);
 }
 
+/* The buffers are the library's, whatever the line declares. */
+/* clang-format off */
+NOINLINE void opened(const char **names) { static std::ifstream file(names[0]); }
+/* clang-format on */
+
 int main()
 {
 	plain_new();
@@ -164,5 +170,7 @@ int main()
 	shared_item();
 	unique_item();
 	deque_of_items();
+	const char *names[] = { "/dev/zero" };
+	opened(names);
 	return 0;
 }
