@@ -8,6 +8,7 @@
 #include "array.h"
 #include "figures.h"
 #include "report.h"
+#include "short_name.h"
 
 enum { TOP = 5, TOP_OF_PAGE = 50, TOP_MOST = 1000 };
 
@@ -401,10 +402,34 @@ static void write_sites(struct report *r)
 
 /* ---- Notes ---- */
 
+/* Names have the class, and in C++ the parameters: says what a pattern without them may have meant. */
+static void note_no_function(struct report *r, const char *pattern)
+{
+	enum { SHOWN = 3 };
+	const struct call_sites *calls = sites_calls(r->sites);
+	const char *names[SHOWN];
+	char shown[SHOWN * (SENTENCE_NAME_SIZE + 2)] = "", name[SENTENCE_NAME_SIZE];
+	uint32_t n = 0;
+	size_t end = 0;
+	for (uint32_t i = 0; i < call_sites_count(calls) && n < SHOWN; i++) {
+		const struct call *call = call_sites_at(calls, i);
+		bool said = !call->named || !strstr(call->function, pattern);
+		for (uint32_t k = 0; k < n && !said; k++)
+			said = strcmp(names[k], call->function) == 0;
+		if (said)
+			continue;
+		end += (size_t)snprintf(shown + end, sizeof(shown) - end, "%s%s", n ? ", " : "",
+					short_name_in_sentence(name, call->function));
+		names[n++] = call->function;
+	}
+	answer_note(r->answer, "No stack has a function that matches %s.%s%s%s", pattern,
+		    n ? " Names that have it: " : "", shown, n ? "." : "");
+}
+
 static void note_nothing(struct report *r, const struct span_query *q)
 {
 	if (q->kind == SPANS_CALLS)
-		answer_note(r->answer, "No stack has a function that matches %s.", q->pattern);
+		note_no_function(r, q->pattern);
 	else if (q->kind == SPANS_MARKED)
 		answer_note(
 			r->answer,

@@ -225,7 +225,8 @@ class Tests:
     def test_nothing(self):
         trace = self.record("recurse")
         assert "No span is marked" in self.report("spans", trace)
-        assert "No stack has a function" in self.report("--span=no_such", trace)
+        assert "No stack has a function that matches no_such.\n" in self.report("--span=no_such", trace)
+        assert "matches ecurs. Names that have it: run_recursion.\n" in self.report("--span=ecurs", trace)
 
     def test_refused(self):
         trace = self.record("recurse")
