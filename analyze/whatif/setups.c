@@ -86,8 +86,9 @@ enum allocator_family setups_find_own(const struct mst_module *modules, uint32_t
 	uint32_t order = UINT32_MAX;
 	for (uint32_t i = 0; i < n; i++) {
 		const char *slash = strrchr(modules[i].path, '/');
-		for (unsigned k = 0; slash && k < ALLOCATOR_FILE; k++) {
-			if (strncmp(slash + 1, known[k].stem, strlen(known[k].stem)) != 0 ||
+		const char *name = slash ? slash + 1 : modules[i].path;
+		for (unsigned k = 0; k < ALLOCATOR_FILE; k++) {
+			if (strncmp(name, known[k].stem, strlen(known[k].stem)) != 0 ||
 			    modules[i].order >= order)
 				continue;
 			order = modules[i].order;
