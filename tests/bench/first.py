@@ -6,10 +6,11 @@
 
 Records each program with msrec and with heaptrack -r, then runs in turns: heaptrack_interpret, which looks names up,
 and heaptrack_print, which prints them; msreplay with a cache that has all names, with an empty one, and without one.
-Prints a Markdown table of medians of wall seconds of whole commands, with --cpu of CPU seconds: how many times faster
-than heaptrack_print the first replay is, and than both programs of heaptrack, which do what a first replay does. The
-floor is a replay with names from the cache, with the CPU time that zlib needs to unpack what a first one reads of debug
-files (unpacking.c). With --old another build's first replays take their turns, too.
+Prints a Markdown table of medians of wall seconds of whole commands, with --cpu of the least CPU seconds, which other
+work on the machine disturbs less: how many times faster than heaptrack_print the first replay is, and than both
+programs of heaptrack, which do what a first replay does. The floor is a replay with names from the cache, and the CPU
+time that zlib needs to unpack what a first one reads of debug files (unpacking.c). With --old another build's first
+replays take their turns, too.
 """
 
 import glob
@@ -71,9 +72,11 @@ class Bench:
         unpack = 'zstd -dc' if raw.endswith('.zst') else 'gzip -dc'
         interpreted = os.path.join(self.folder, 'interpreted')
         interpret = self.spent(['sh', '-c', f'{unpack} {raw} | {INTERPRET} >{interpreted}'])
+        shown = self.spent(['heaptrack_print', '-f', interpreted])
+        # The first replay after other programs takes some milliseconds more: here that is none of those compared.
         unpacking = self.unpacking(trace)
-        return [interpret, unpacking, self.spent(['heaptrack_print', '-f', interpreted]),
-                self.replay(trace, f'{self.folder}/kept'), self.replay(trace, f'{self.folder}/empty.{n}'),
+        return [interpret, shown, unpacking, self.replay(trace, f'{self.folder}/kept'),
+                self.replay(trace, f'{self.folder}/empty.{n}'),
                 *(self.replay(trace, '', build) for build in self.builds)]
 
     def rows(self, workload):
@@ -82,9 +85,9 @@ class Bench:
         return [self.round(trace, raw, f'{workload.name}.{n}') for n in range(self.runs)]
 
 
-def summary(rows):
-    """Medians of a row's columns, and the ratios of the table."""
-    interpret, unpacking, shown, again, empty, first, *old = (statistics.median(column) for column in zip(*rows))
+def summary(rows, typical):
+    """The rows' columns, and the ratios of the table."""
+    interpret, shown, unpacking, again, empty, first, *old = (typical(column) for column in zip(*rows))
     ratios = [shown / first, shown / empty, (interpret + shown) / first, shown / again, shown / (again + unpacking)]
     return [interpret, shown, first, again, unpacking], ratios + [o / first for o in old]
 
@@ -103,7 +106,8 @@ def main():
     for name in options.names or list(workloads.MAKERS):
         with Scratch() as folder:
             for workload in workloads.make(folder, options.scale, [name]):
-                seconds, ratios = summary(Bench(options, folder).rows(workload))
+                seconds, ratios = summary(Bench(options, folder).rows(workload),
+                                          min if options.cpu else statistics.median)
                 print(f'| {name} | ' + ' | '.join('%.3f' % s for s in seconds) + ' | ' +
                       ' | '.join('%.1f' % r for r in ratios[:5]) + ''.join(' | %.2f' % r for r in ratios[5:]) + ' |',
                       flush=True)
