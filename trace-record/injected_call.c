@@ -2,7 +2,6 @@
 #include "injected_call.h"
 
 #include <assert.h>
-#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -16,7 +15,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "os.h"
+#include "os.h" /* and cpuid.h, which GCC 10 lets be included once */
 
 #define STACK_BYTES (512u << 10)
 #define SCRATCH_BYTES (16u << 10) /* of the stack's beginning: what functions are to read */
