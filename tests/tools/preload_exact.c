@@ -150,7 +150,8 @@ static void make_of_others(void)
 }
 #endif
 
-static bool resolving; /* the first call comes while there is one thread */
+/* The first call comes while there is one thread. Volatile: to the compiler dlsym() is a leaf, which calls nothing here. */
+static volatile bool resolving;
 
 static void resolve(void)
 {
