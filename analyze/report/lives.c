@@ -89,7 +89,7 @@ struct lives {
 	struct block_map map; /* of blocks of former chunks: their entries in births[] */
 	struct birth *births; /* [n_births] */
 	uint32_t n_births, room_births;
-	uint32_t *vacant;      /* [n_vacant], room for all of births[]: free entries */
+	uint32_t *vacant; /* [n_vacant], room for all of births[]: free entries */
 	uint32_t n_vacant, room_vacant;
 	struct recent *recent; /* [n_recent] by index of the block, from first_recent on */
 	uint64_t first_recent;

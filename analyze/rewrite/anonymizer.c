@@ -130,8 +130,9 @@ static const char *base_name(const char *path)
 static bool is_common(const char *module)
 {
 	static const char *const prefixes[] = { "libc.so",     "libc-",       "libpthread.so",
-						"libpthread-", "ld-linux",    "[v",
-						"libjemalloc", "libtcmalloc", "libmimalloc" };
+						"libpthread-", "ld-linux",    "ld-2.",
+						"[v",          "libjemalloc", "libtcmalloc",
+						"libmimalloc" };
 	for (size_t i = 0; module && i < sizeof(prefixes) / sizeof(*prefixes); i++) {
 		if (strncmp(base_name(module), prefixes[i], strlen(prefixes[i])) == 0)
 			return true;

@@ -152,6 +152,14 @@ static void make_of_others(void)
 
 /* The first call comes while there is one thread. Volatile: to the compiler dlsym() is a leaf, which calls nothing here. */
 static volatile bool resolving;
+static void *early; /* a block for dlsym() of glibc before 2.34, in programs with libpthread */
+static size_t early_bytes;
+
+/* Not in all C libraries. */
+extern void *__libc_calloc(size_t members, size_t n)
+	__attribute__((weak)); // NOLINT(bugprone-reserved-identifier)
+
+static void count_early(void);
 
 static void resolve(void)
 {
@@ -170,6 +178,7 @@ static void resolve(void)
 	resolve_one(&real_malloc, "malloc");
 	resolving = false;
 	open_account();
+	count_early();
 }
 
 /* ---- the account; all of this with the lock held ---- */
@@ -284,11 +293,19 @@ EXPORT void *malloc(size_t n)
 	return gave(MALLOC, real_malloc(n), n);
 }
 
+/* It is this library's own, but a library in front of this one, as the recorder is, has seen it. */
+static void count_early(void)
+{
+	if (early && dlsym(RTLD_DEFAULT, "calloc") != (void *)calloc)
+		gave(CALLOC, early, early_bytes);
+}
+
 EXPORT void *calloc(size_t members, size_t n)
 {
-	/* Of the dlsym() of glibc before 2.34, in programs with libpthread, which bears it. */
-	if (resolving)
-		return NULL;
+	if (resolving) {
+		early_bytes = members * n;
+		return early = __libc_calloc ? __libc_calloc(members, n) : NULL;
+	}
 	resolve();
 	return gave(CALLOC, real_calloc(members, n), members * n);
 }
