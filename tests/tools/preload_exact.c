@@ -293,10 +293,13 @@ EXPORT void *malloc(size_t n)
 	return gave(MALLOC, real_malloc(n), n);
 }
 
+/* `calloc` is that of the library in front, if there is one: this is ours. */
+extern void *own_calloc(size_t members, size_t n) __attribute__((alias("calloc"), visibility("hidden")));
+
 /* It is this library's own, but a library in front of this one, as the recorder is, has seen it. */
 static void count_early(void)
 {
-	if (early && dlsym(RTLD_DEFAULT, "calloc") != (void *)calloc)
+	if (early && dlsym(RTLD_DEFAULT, "calloc") != (void *)own_calloc)
 		gave(CALLOC, early, early_bytes);
 }
 
