@@ -486,7 +486,7 @@ class Tests:
         build_id = subprocess.run(["eu-readelf", "-n", self.fragments], capture_output=True, text=True,
                                   check=True).stdout.split("Build ID: ")[1].split()[0]
         assert bytes.fromhex(build_id) in plain and bytes.fromhex(build_id) not in text
-        assert b"_dl_allocate_tls" in text and b"libc.so.6" in text
+        assert b"_dl_allocate_tls" in text and (b"libc.so.6" in text or b"libc-2." in text)
         # The same key gives the same names.
         assert anonymize("first.zst", "--anonymize")[2] != anonymize("again.zst", "--anonymize")[2]
         assert anonymize("a.zst", "--anonymize=k")[2] == anonymize("b.zst", "--anonymize=k")[2]

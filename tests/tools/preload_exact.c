@@ -293,13 +293,16 @@ EXPORT void *malloc(size_t n)
 	return gave(MALLOC, real_malloc(n), n);
 }
 
-/* `calloc` is that of the library in front, if there is one: this is ours. */
-extern void *own_calloc(size_t members, size_t n) __attribute__((alias("calloc"), visibility("hidden")));
+/* The linker's: where this library begins. */
+extern const char __ehdr_start[]
+	__attribute__((visibility("hidden"))); // NOLINT(bugprone-reserved-identifier)
 
 /* It is this library's own, but a library in front of this one, as the recorder is, has seen it. */
 static void count_early(void)
 {
-	if (early && dlsym(RTLD_DEFAULT, "calloc") != (void *)own_calloc)
+	Dl_info front;
+
+	if (early && dladdr(dlsym(RTLD_DEFAULT, "calloc"), &front) && front.dli_fbase != (void *)__ehdr_start)
 		gave(CALLOC, early, early_bytes);
 }
 
