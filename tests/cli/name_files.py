@@ -82,7 +82,7 @@ class Names:
         for directory in dirs:
             words += ["-s", directory]
         if not env:
-            self.asked[*words, path] = self
+            self.asked[(*words, path)] = self
         return self.say(words + [path], **(env or {}))
 
     def say(self, words, **env):

@@ -55,7 +55,7 @@ def questions(formats, quick):
     yield from [["mstop", "--once", "T"], ["mstop", "--once", "--json", "T"]]
     if not quick:
         yield ["msconvert", "--to=trace", "--anonymize=key", "-o", "out", "T"]
-        yield ["msconvert", "--to=trace", "--until=10ms", "-o", "out", "T"]
+        yield ["msconvert", "--to=trace", "--until=10", "-o", "out", "T"]
 
 
 # ---- running ----
