@@ -129,6 +129,18 @@ bool block_map_put(struct block_map *map, uint64_t block, uint32_t number)
 	return true;
 }
 
+bool block_map_find(const struct block_map *map, uint64_t block, uint32_t *number)
+{
+	const struct block_map_page *page = page_at(map, block >> BLOCK_MAP_PAGE_LOG2);
+	const uint32_t found = page ? page->numbers[block % BLOCK_MAP_PAGE] : BLOCK_MAP_NONE;
+	uint64_t rest = found;
+
+	if (found == BLOCK_MAP_NONE && !index_map_find(&map->rest, block, &rest))
+		return false;
+	*number = (uint32_t)rest;
+	return true;
+}
+
 bool block_map_take(struct block_map *map, uint64_t block, uint32_t *number)
 {
 	const uint64_t place = block >> BLOCK_MAP_PAGE_LOG2;

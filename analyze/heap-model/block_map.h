@@ -40,6 +40,9 @@ void block_map_finish(struct block_map *map);
 /* Gives a block its number, below BLOCK_MAP_NONE. UINT64_MAX is no block. False: no memory. */
 bool block_map_put(struct block_map *map, uint64_t block, uint32_t number);
 
+/* False: it is not there, and *number is unchanged. */
+bool block_map_find(const struct block_map *map, uint64_t block, uint32_t *number);
+
 /* Takes a block out; false: it is not there. */
 bool block_map_take(struct block_map *map, uint64_t block, uint32_t *number);
 

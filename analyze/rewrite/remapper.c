@@ -25,7 +25,8 @@ void remapper_finish(struct remapper *remapper)
 {
 	mst_remap_destroy(remapper->remap);
 	mst_writer_destroy(remapper->writer);
-	index_map_finish(&remapper->ordinals);
+	block_map_finish(&remapper->ordinals);
+	index_map_finish(&remapper->high_ordinals);
 	free(remapper->ids);
 }
 
@@ -156,16 +157,40 @@ int remapper_keep_ordinal(struct remapper *remapper, uint64_t old, uint64_t ordi
 	if (!remapper->has_identity || old == REMAPPER_NO_BLOCK ||
 	    (remapper_drops(remapper, REMAPPER_IDENTITY) && !remapper->keeps_ordinals))
 		return 0;
-	return index_map_put(&remapper->ordinals, old, ordinal) ? 0 : MST_ERR_NOMEM;
+	const bool kept = ordinal < BLOCK_MAP_NONE
+				  ? block_map_put(&remapper->ordinals, old, (uint32_t)ordinal)
+				  : index_map_put(&remapper->high_ordinals, old, ordinal);
+	return kept ? 0 : MST_ERR_NOMEM;
+}
+
+static bool find_ordinal(const struct remapper *remapper, uint64_t old, uint64_t *ordinal)
+{
+	uint32_t low;
+	if (!block_map_find(&remapper->ordinals, old, &low))
+		return index_map_find(&remapper->high_ordinals, old, ordinal);
+	*ordinal = low;
+	return true;
+}
+
+static bool take_ordinal(struct remapper *remapper, uint64_t old, uint64_t *ordinal)
+{
+	uint32_t low;
+	if (!block_map_take(&remapper->ordinals, old, &low))
+		return index_map_take(&remapper->high_ordinals, old, ordinal);
+	*ordinal = low;
+	return true;
+}
+
+bool remapper_has_ordinal(const struct remapper *remapper, uint64_t old)
+{
+	uint64_t ordinal;
+	return find_ordinal(remapper, old, &ordinal);
 }
 
 uint64_t remapper_ordinal(struct remapper *remapper, uint64_t old, bool goes)
 {
-	uint64_t ordinal = REMAPPER_NO_BLOCK;
-
-	if (goes)
-		index_map_take(&remapper->ordinals, old, &ordinal);
-	else
-		index_map_find(&remapper->ordinals, old, &ordinal);
-	return ordinal;
+	uint64_t ordinal;
+	const bool known =
+		goes ? take_ordinal(remapper, old, &ordinal) : find_ordinal(remapper, old, &ordinal);
+	return known ? ordinal : REMAPPER_NO_BLOCK;
 }

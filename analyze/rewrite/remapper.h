@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "anonymizer.h"
-#include "index_map.h"
+#include "block_map.h"
 #include "mst_writer.h"
 
 /* Parts of a trace that can be left out. */
@@ -46,8 +46,9 @@ struct remapper {
 	const struct mst_kind *kinds;  /* of the old trace, by the present chunk */
 	uint32_t *ids;                 /* of these in the new one; MST_NONE: not written yet */
 	uint32_t n_ids;
-	uint32_t unknown_thread;   /* a thread without a tid; MST_NONE: not written yet */
-	struct index_map ordinals; /* in the new trace, of live blocks by their old indices */
+	uint32_t unknown_thread;        /* a thread without a tid; MST_NONE: not written yet */
+	struct block_map ordinals;      /* in the new trace, of live blocks by their old indices ... */
+	struct index_map high_ordinals; /* ... and those that do not fit there, from BLOCK_MAP_NONE on */
 };
 
 /* The caller has set `reader`, `writer`, `drop`, `has_identity` and `anonymizer`, and zeroed the rest. */
@@ -79,6 +80,9 @@ int remapper_thread_end(struct remapper *remapper, const struct mst_thread_end *
 
 /* Notes the new trace's ordinal of the block that has the index `old` in the old one. */
 int remapper_keep_ordinal(struct remapper *remapper, uint64_t old, uint64_t ordinal);
+
+/* Whether such a block has one. */
+bool remapper_has_ordinal(const struct remapper *remapper, uint64_t old);
 
 /* The ordinal of such a block, which is forgotten if the block `goes`; REMAPPER_NO_BLOCK: not known. */
 uint64_t remapper_ordinal(struct remapper *remapper, uint64_t old, bool goes);

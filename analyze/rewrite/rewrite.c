@@ -216,13 +216,12 @@ static int write_event(struct rewrite *w, const struct mst_event *e)
 {
 	struct block_filter *filter = w->options.filter;
 	struct mst_event kept = *e;
-	uint64_t ordinal;
 	int err = 0;
 
 	if (!filter)
 		return write_kept(w, e);
 	const bool known = filter->by_block && block_filter_kind(filter, e->old_kind) &&
-			   index_map_find(&w->remapper.ordinals, e->old_index, &ordinal);
+			   remapper_has_ordinal(&w->remapper, e->old_index);
 	if (block_filter_event(filter, w->remapper.kinds, &kept, known))
 		err = write_kept(w, &kept);
 	if (!err && filter->left_out != MST_NONE && w->options.left_out)
