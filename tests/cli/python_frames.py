@@ -73,13 +73,17 @@ class Dump:
         self.kinds, self.blocks, self.parents, self.frames, scripts = {}, [], [(0, 0)], {}, set()
         with open(path, encoding="utf-8") as f:
             for line in f:
+                # Nearly all lines are of these.
+                if line.startswith("alloc kind="):
+                    self.blocks.append(int(line[11:line.index(" ", 11)]))
+                    continue
+                if line.startswith("free "):
+                    continue
                 word, *rest = line.split()
                 if word == "stack":
                     self.parents.append((self.number(rest[1]), self.number(rest[2])))
                 elif word == "kind":
                     self.kinds[int(rest[0])] = [self.number(text) for text in rest[1:4]]
-                elif word == "alloc":
-                    self.blocks.append(self.number(rest[0]))
                 elif word == "frame" and rest[1] == "module=-" and int(rest[2][8:], 16) >> 62 == 1:
                     scripts.add(int(rest[0]))
                 elif word == "name" and self.number(rest[0]) in scripts:
