@@ -24,6 +24,7 @@ typedef void set_allocator(int domain, struct allocator *allocator);
 
 unsigned python_events_prepare(void);
 unsigned python_events(unsigned most, unsigned distance, unsigned seed);
+unsigned python_events_left(void);
 unsigned python_events_begin(void);
 unsigned python_events_end(void);
 
@@ -120,6 +121,11 @@ unsigned python_events(unsigned most, unsigned distance, unsigned seed)
 	left = 1;
 	until = made + most;
 	return made;
+}
+
+unsigned python_events_left(void)
+{
+	return until - made;
 }
 
 unsigned python_events_end(void)
