@@ -9,6 +9,7 @@ import ctypes
 import gc
 import importlib
 import io
+import os
 import random
 import sys
 import time
@@ -63,6 +64,7 @@ def cases(suite):
 def write(traces):
     frames, stacks, chosen = {}, {}, 0
     with open(LOG, "w", encoding="utf-8", errors="surrogatepass") as log:
+        print("process", os.getpid(), file=log)
         for domain, number, places, *_ in traces:
             if domain != DOMAIN:
                 continue
