@@ -236,6 +236,48 @@ def awaited(n):
         return
 
 
+class Pause:
+    def __await__(self):
+        yield
+
+
+def thrown(n):
+    """Through two coroutines that wait, which C code goes through, too."""
+    async def inner():
+        try:
+            await Pause()
+        except KeyError:
+            go(n)
+        finally:
+            go(n - 1)
+
+    async def middle():
+        await inner()
+
+    async def outer():
+        await middle()
+    coroutine = outer()
+    coroutine.send(None)
+    try:
+        coroutine.throw(KeyError())
+    except StopIteration:
+        return
+
+
+def closed(n):
+    def inner():
+        try:
+            yield
+        finally:
+            go(n)
+
+    def outer():
+        yield from inner()
+    generator = outer()
+    next(generator)
+    generator.close()
+
+
 def traced(n):
     def trace(_frame, event, _arg):
         if event == "call" and state.chance.random() < 0.1:
@@ -271,9 +313,9 @@ def many_arguments(n):
     return with_cells(n, 1, 2, key=3, **{"a": 4})
 
 
-WAYS = [plain, recursive, deep, generated, delegated, sorted_by, compared, substituted, mapped, comprehended, executed,
-        evaluated, raised, managed, object_made, class_made, collected, called_back, awaited, traced, encoded, partial,
-        many_arguments]
+WAYS = [plain, recursive, deep, generated, delegated, sorted_by, compared, substituted, mapped, comprehended,
+        executed, evaluated, raised, managed, object_made, class_made, collected, called_back, awaited, thrown,
+        closed, traced, encoded, partial, many_arguments]
 
 
 def go(n):

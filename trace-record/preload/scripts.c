@@ -21,7 +21,8 @@
 struct layout {
 	uint32_t version;
 	uint8_t thread_record;                           /* PyThreadState.cframe, or .current_frame */
-	uint8_t record_frame, record_bytes;              /* _PyCFrame.current_frame; 0 bytes: there is none */
+	uint8_t record_frame, record_outer;              /* _PyCFrame.current_frame, .previous */
+	uint8_t record_bytes;                            /* 0: there is no record */
 	uint8_t frame_code, frame_previous, frame_instr; /* _PyInterpreterFrame */
 	uint8_t frame_owner;
 	uint8_t frame_first;                                 /* .is_entry, or .owner */
@@ -33,9 +34,9 @@ struct layout {
 };
 
 static const struct layout layouts[] = {
-	{ 0x30b, 56, 8, 24, 32, 48, 56, 69, 68, 1, true, 72, 112, 128, 136, 168, 184, 48, 72 },
-	{ 0x30c, 56, 0, 16, 0, 8, 56, 70, 70, 3, false, 68, 112, 128, 136, 176, 192, 40, 56 },
-	{ 0x30d, 72, 0, 0, 0, 8, 56, 70, 70, 3, false, 68, 112, 128, 136, 184, 200, 40, 56 },
+	{ 0x30b, 56, 8, 16, 24, 32, 48, 56, 69, 68, 1, true, 72, 112, 128, 136, 168, 184, 48, 72 },
+	{ 0x30c, 56, 0, 8, 16, 0, 8, 56, 70, 70, 3, false, 68, 112, 128, 136, 176, 192, 40, 56 },
+	{ 0x30d, 72, 0, 0, 0, 0, 8, 56, 70, 70, 3, false, 68, 112, 128, 136, 184, 200, 40, 56 },
 };
 
 /* What 3.13 says of itself at the beginning of _PyRuntime: words, and what they are with these offsets. */
@@ -478,21 +479,43 @@ static bool is_incomplete(uintptr_t frame, uintptr_t instr)
 	       (intptr_t)(instr - code - layout->code_units) < first * (intptr_t)UNIT;
 }
 
-/* Whether `frame` is the first one that the eval function's frame runs. In some versions its caller then is no code. */
-static bool is_first(uintptr_t frame, uintptr_t caller)
+/* Whether `frame` is marked as the first one that the eval function's frame runs. In some versions its caller then is no code. */
+static bool is_marked_first(uintptr_t frame, uintptr_t caller)
 {
 	const struct layout *const layout = python.layout;
-	const uintptr_t flagged = layout->first_is_code ? frame : caller;
+	const uintptr_t marked = layout->first_is_code ? frame : caller;
 
-	return !may_be_frame(caller) || load_byte(flagged + layout->frame_first) == layout->first_flag;
+	return !may_be_frame(caller) || load_byte(marked + layout->frame_first) == layout->first_flag;
 }
 
-void scripts_look(struct walker *walker, uintptr_t frame, struct script_frame *found)
+static void note(struct script_frame *found, uintptr_t at, uintptr_t value)
+{
+	RECORDER_ASSERT(found->n < SCRIPT_READS);
+	found->reads[found->n++] = (struct link){ at, value };
+}
+
+/*
+ * Whether a generator's frame is the first one. In 3.11 the mark may be left over from when it was: an exception that is thrown
+ * into a coroutine goes through it, inwards to the one that it awaits, while the frame that has called it is still what the
+ * eval function's frame runs. The first one's caller is what the next such frame outwards runs.
+ */
+static bool is_first_still(uintptr_t record, uintptr_t caller, struct script_frame *found)
+{
+	const uintptr_t at = record + python.layout->record_outer;
+	const uintptr_t outer = load(at), runs = load(outer + python.layout->record_frame);
+
+	note(found, at, outer);
+	note(found, outer + python.layout->record_frame, runs);
+	return runs == caller;
+}
+
+void scripts_look(struct walker *walker, uintptr_t record, uintptr_t frame, struct script_frame *found)
 {
 	const struct layout *const layout = python.layout;
 	const uintptr_t instr = load(frame + layout->frame_instr);
 	const uintptr_t caller = load(frame + layout->frame_previous);
 	const struct script_code *code;
+	bool first;
 
 	*found = (struct script_frame){ .left_out = true };
 	code = place_of(walker, frame, instr, &found->place);
@@ -500,11 +523,14 @@ void scripts_look(struct walker *walker, uintptr_t frame, struct script_frame *f
 		return;
 	found->known = true;
 	found->left_out = is_incomplete(frame, instr);
-	found->caller = is_first(frame, caller) ? 0 : caller;
-	found->reads[0] = (struct link){ (uintptr_t)&code->life,
-					 atomic_load_explicit(&code->life, memory_order_relaxed) };
-	found->reads[1] = (struct link){ frame + layout->frame_instr, instr };
-	found->reads[2] = (struct link){ frame + layout->frame_previous, caller };
+	note(found, (uintptr_t)&code->life, atomic_load_explicit(&code->life, memory_order_relaxed));
+	note(found, frame + layout->frame_instr, instr);
+	note(found, frame + layout->frame_previous, caller);
+	first = is_marked_first(frame, caller);
+	if (first && may_be_frame(caller) && layout->first_is_code &&
+	    load_byte(frame + layout->frame_owner) == OWNED_BY_GENERATOR)
+		first = is_first_still(record, caller, found);
+	found->caller = first ? 0 : caller;
 }
 
 /* ---- the first look ---- */
@@ -628,6 +654,7 @@ static bool enter_by_thread(struct walk *w, uintptr_t made, struct script_entry 
 
 	if (w->runners_lost)
 		return false;
+	found->record = 0;
 	found->linked = true;
 	found->n = 1;
 	reads[0] = w->next;
@@ -674,7 +701,8 @@ bool scripts_enter(struct walk *w, uintptr_t cfa, struct script_entry *found)
 	}
 	if (is_by_thread())
 		return enter_by_thread(w, cfa - distance, found);
-	found->reads[0].at = cfa - distance + layout->record_frame;
+	found->record = cfa - distance;
+	found->reads[0].at = found->record + layout->record_frame;
 	found->reads[0].value = frame = load(found->reads[0].at);
 	found->n = 1;
 	found->linked = false;

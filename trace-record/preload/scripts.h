@@ -61,6 +61,7 @@ struct script_entry {
 	unsigned n;                            /* reads */
 	bool linked;                           /* the first read is walk.next */
 	uintptr_t innermost;                   /* the frame of a script */
+	uintptr_t record;                      /* of the eval function's frame; 0: it has none */
 };
 
 /*
@@ -72,17 +73,21 @@ bool scripts_enter(struct walk *w, uintptr_t cfa, struct script_entry *found);
 /* What walk.next is at the present stack, before the first frame that runs scripts: where this thread has its state. */
 uintptr_t scripts_own_state(void);
 
-#define SCRIPT_READS 3u
+#define SCRIPT_READS 5u
 
 struct script_frame {
 	struct link reads[SCRIPT_READS]; /* what all this depends on; first the life of the frame's code */
+	unsigned n;                      /* reads */
 	uint64_t place;
 	uintptr_t caller; /* 0: the eval function's caller, or not known */
 	bool known;       /* else nothing is known, not even what it depends on */
 	bool left_out;    /* as in the interpreter's own stacks */
 };
 
-/* Looks at a frame that scripts_enter(), or a look at the frame that it has called, has found. */
-void scripts_look(struct walker *walker, uintptr_t frame, struct script_frame *found);
+/*
+ * Looks at a frame that scripts_enter(), or a look at the frame that it has called, has found; `record` is that of the eval
+ * function's frame.
+ */
+void scripts_look(struct walker *walker, uintptr_t record, uintptr_t frame, struct script_frame *found);
 
 #endif

@@ -397,7 +397,7 @@ static bool enter_script(struct walker *walker, struct walk *w, uint64_t rule, u
 		walk_note(walker, w, entry.reads[i].at, entry.reads[i].value);
 	end_step(w, step);
 	w->script = true;
-	w->runner = (struct walk_runner){ w->pc, w->sp, rule };
+	w->runner = (struct walk_runner){ w->pc, w->sp, rule, entry.record };
 	w->pc = entry.innermost;
 	/* Between the runner's and its caller's. */
 	w->sp = cfa - 1;
@@ -411,8 +411,8 @@ static bool step_script(struct walker *walker, struct walk *w)
 	struct script_frame frame;
 	bool more = true;
 
-	scripts_look(walker, w->pc, &frame);
-	for (unsigned i = 0; i < SCRIPT_READS && frame.known; i++)
+	scripts_look(walker, w->runner.record, w->pc, &frame);
+	for (unsigned i = 0; i < frame.n; i++)
 		walk_note(walker, w, frame.reads[i].at, frame.reads[i].value);
 	step->shown = frame.place + 1;
 	step->flags |=

@@ -83,7 +83,8 @@ struct walker {
 /* A frame of the C function that runs scripts. Its scripts' frames lie between it and its caller. */
 struct walk_runner {
 	uintptr_t pc, sp;
-	uint64_t rule; /* compact */
+	uint64_t rule;    /* compact */
+	uintptr_t record; /* script_entry.record */
 };
 
 /* The state of the frame to be stepped from. */
