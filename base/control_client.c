@@ -15,8 +15,9 @@
 
 #include "array.h"
 
-#define PAUSE_MS 20 /* between attempts to connect to a socket whose queue is full */
-#define TURN_MS 200 /* before the next recording is asked, too */
+#define PAUSE_MS 20     /* between attempts to connect to a socket whose queue is full */
+#define TURN_MS 200     /* before the next recording is asked, too */
+#define LISTENS 0x10000 /* a flag of /proc/net/unix */
 
 _Static_assert(CONTROL_NAME_SIZE == sizeof(((struct sockaddr_un *)0)->sun_path), "a name fits an address");
 
@@ -128,7 +129,19 @@ struct peers {
 	uint32_t n, room;
 };
 
-/* As /proc/net/unix has them. What does not fit memory is left out. */
+/* The name in a line of /proc/net/unix, if a recording listens there; its connections have the name, too. */
+static char *listening_name(char *line)
+{
+	char *const name = strstr(line, " @" CONTROL_NAME);
+	unsigned long flags;
+
+	if (!name || sscanf(line, "%*s %*s %*s %lx", &flags) != 1 || !(flags & LISTENS))
+		return NULL;
+	name[2 + strcspn(name + 2, " \n")] = 0;
+	return name + 2;
+}
+
+/* All that listen. What does not fit memory is left out. */
 static void list_peers(struct peers *peers)
 {
 	FILE *list = fopen("/proc/net/unix", "re");
@@ -136,13 +149,10 @@ static void list_peers(struct peers *peers)
 	size_t capacity = 0;
 
 	while (list && getline(&line, &capacity, list) > 0) {
-		char *name = strstr(line, " @" CONTROL_NAME);
+		const char *const name = listening_name(line);
 
-		if (!name || !array_reserve(&peers->items, peers->n, &peers->room, sizeof(*peers->items)))
-			continue;
-		name += 2;
-		name[strcspn(name, " \n")] = 0;
-		begin(&peers->items[peers->n++], name);
+		if (name && array_reserve(&peers->items, peers->n, &peers->room, sizeof(*peers->items)))
+			begin(&peers->items[peers->n++], name);
 	}
 	free(line);
 	if (list)
