@@ -99,7 +99,7 @@ class Dump:
         named = {key: unescape(words[words.index(key) + 1]) for key in ("function", "directory", "file")
                  if key in words}
         folder = named["directory"] + "/" if "directory" in named else ""
-        return f"{named['function']} {folder}{named['file']}:{words[1].split('=')[1]}"
+        return f"{named['function']} {folder}{named.get('file', '')}:{words[1].split('=')[1]}"
 
     def stack(self, number):
         frames = []
