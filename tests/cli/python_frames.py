@@ -70,7 +70,7 @@ class Dump:
     """The script's part of each stack, innermost first, "function file:line"; and blocks."""
 
     def __init__(self, path):
-        self.kinds, self.blocks, self.parents, self.frames, scripts = {}, [], [(0, 0)], {}, set()
+        self.kinds, self.blocks, self.parents, self.frames, self.lines, scripts = {}, [], [(0, 0)], {}, {}, set()
         with open(path, encoding="utf-8") as f:
             for line in f:
                 # Nearly all lines are of these.
@@ -87,8 +87,11 @@ class Dump:
                 elif word == "frame" and rest[1] == "module=-" and int(rest[2][8:], 16) >> 62 == 1:
                     scripts.add(int(rest[0]))
                 elif word == "name" and self.number(rest[0]) in scripts:
-                    self.frames[self.number(rest[0])] = self.place(rest)
-        self.frames.update((number, "unnamed") for number in scripts - set(self.frames))
+                    function, line = self.place(rest)
+                    self.frames[self.number(rest[0])] = f"{function} {line}"
+                    self.lines[self.number(rest[0])] = line
+        for number in scripts - set(self.frames):
+            self.frames[number] = self.lines[number] = "unnamed"
 
     @staticmethod
     def number(text):
@@ -99,14 +102,15 @@ class Dump:
         named = {key: unescape(words[words.index(key) + 1]) for key in ("function", "directory", "file")
                  if key in words}
         folder = named["directory"] + "/" if "directory" in named else ""
-        return f"{named['function']} {folder}{named.get('file', '')}:{words[1].split('=')[1]}"
+        return named["function"], f"{folder}{named.get('file', '')}:{words[1].split('=')[1]}"
 
-    def stack(self, number):
-        frames = []
+    def stack(self, number, lines=False):
+        """Its frames; or their lines alone."""
+        frames, words = [], self.lines if lines else self.frames
         while number:
             number, frame = self.parents[number]
-            if frame in self.frames:
-                frames.append(self.frames[frame])
+            if frame in words:
+                frames.append(words[frame])
         return tuple(frames)
 
     def depth(self, number):
@@ -189,7 +193,7 @@ def suites(bench):
         if op != VALLOC:
             continue
         if stack not in places:
-            places[stack] = tuple(frame.partition(" ")[2] for frame in dump.stack(stack))
+            places[stack] = dump.stack(stack, lines=True)
             if dump.depth(stack) >= DEEPEST:
                 cut.add(stack)
         seen.add(size)
