@@ -177,21 +177,26 @@ static uint32_t ask_rest(struct peers *peers, uint32_t n, const struct control_r
 	return full;
 }
 
-/* Sets what answers; returns how many have not answered before. */
-static uint32_t poll_all(struct peers *peers, int ms)
+/* How many of the first `n` may still answer. */
+static uint32_t count_open(const struct peers *peers, uint32_t n)
 {
 	uint32_t open = 0;
 
+	for (uint32_t i = 0; i < n; i++)
+		open += peers->items[i].fd >= 0;
+	return open;
+}
+
+/* Sets what answers. */
+static void poll_all(struct peers *peers, int ms)
+{
 	for (uint32_t i = 0; i < peers->n; i++) {
 		const struct peer *const peer = &peers->items[i];
 
-		open += peer->fd >= 0;
 		/* A socket that is not connected would be ready at once. */
 		peers->answers[i] = (struct pollfd){ .fd = peer->asked ? peer->fd : -1, .events = POLLIN };
 	}
-	if (open)
-		(void)poll(peers->answers, peers->n, ms);
-	return open;
+	(void)poll(peers->answers, peers->n, ms);
 }
 
 static int64_t now_ms(void)
@@ -214,8 +219,12 @@ static bool ask_all(struct control_question *question, struct peers *peers)
 		const bool full = ask_rest(peers, n, &question->request) > 0;
 		const int64_t most = n < peers->n ? TURN_MS : full ? PAUSE_MS : left;
 
-		if (poll_all(peers, (int)(most < left ? most : left)) == 0 && n == peers->n)
-			return false;
+		if (!count_open(peers, n)) {
+			if (n == peers->n)
+				return false;
+			continue;
+		}
+		poll_all(peers, (int)(most < left ? most : left));
 		for (uint32_t i = 0; i < n; i++) {
 			if (peers->answers[i].revents && take_answer(question, &peers->items[i]))
 				return true;
