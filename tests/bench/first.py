@@ -18,22 +18,16 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../tools'))
 import machine                                            # noqa: E402
 import workloads                                          # noqa: E402
 from bench import compiler                                # noqa: E402
+from compare import wall                                  # noqa: E402
 from harness import Scratch, arguments                    # noqa: E402
 from measure import cpu_seconds                           # noqa: E402
 from names import INTERPRET                               # noqa: E402
-
-
-def wall_seconds(command, **more):
-    begin = time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
-    return time.monotonic() - begin
 
 
 def record(build, workload, folder):
@@ -49,7 +43,7 @@ def record(build, workload, folder):
 
 class Bench:
     def __init__(self, options, folder):
-        self.spent = cpu_seconds if options.cpu else wall_seconds
+        self.spent = cpu_seconds if options.cpu else wall
         self.builds = [options.build] + ([options.old] if options.old else [])
         self.runs = options.runs
         self.folder = folder
