@@ -10,7 +10,8 @@ import sys
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP"}
-TAIL = 15    # lines shown of a failed test's output; all of it is in the folder's testlog.txt
+TAIL = 15    # lines shown of a failed test's output, besides those that tell a failure; testlog.txt has all of them
+TOLD = ("not ok", "FAIL")    # how such a line begins
 
 
 def results(folder):
@@ -29,6 +30,14 @@ def reason(output):
         if line.upper().startswith("SKIP"):
             return line
     return "no reason given"
+
+
+def cause(output):
+    """What to show of a failed test's output: what it says has failed, wherever that is, and the end."""
+    lines = output.splitlines()
+    begin = max(0, len(lines) - TAIL)
+    told = [at for at in range(begin) if lines[at].lstrip().startswith(TOLD)][:TAIL]
+    return [lines[at] for at in told] + lines[begin:]
 
 
 def main():
@@ -61,7 +70,7 @@ def main():
             else:
                 failed += 1
                 print(f"FAILED: {folder}: {name}: {result}")
-                print("\n".join("    " + line for line in output.splitlines()[-TAIL:]))
+                print("\n".join("    " + line for line in cause(output)))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
