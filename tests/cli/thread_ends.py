@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import plain_environment, run_in_folders    # noqa: E402
+from harness import by_process, plain_environment, run_in_folders    # noqa: E402
 
 
 class Tests:
@@ -28,7 +28,7 @@ class Tests:
         done = subprocess.run([self.build.msrec, "-q", *options, "-o", "t.%p", self.program, how], cwd=self.folder,
                               env=plain_environment(), capture_output=True, text=True)
         assert done.returncode in (0, -9), done
-        return sorted(glob.glob(os.path.join(self.folder, "t.*")))
+        return by_process(glob.glob(os.path.join(self.folder, "t.*")))
 
     def tool(self, *words):
         return subprocess.run([self.build.file("analyze/" + words[0]), *words[1:]], check=True, capture_output=True,

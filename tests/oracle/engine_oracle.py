@@ -33,7 +33,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-from harness import arguments, installed_compat, skip    # noqa: E402
+from harness import arguments, by_process, installed_compat, skip    # noqa: E402
 import cases as corpus  # noqa: E402
 from xtree_oracle import Report, callgrind_lines  # noqa: E402
 
@@ -164,9 +164,8 @@ def run(command, folder):
 
 
 def by_pid(folder):
-    """Files NAME.PID of a folder in the order of names and pids, and NAME.PID.2 behind NAME.PID."""
-    return sorted(folder.iterdir(), key=lambda path: (re.sub(r"\.\d.*", "", path.name),
-                                                      [int(n) for n in re.findall(r"\.(\d+)", path.name)]))
+    """Files NAME.PID of a folder in the order of names and processes, and NAME.PID.2 behind NAME.PID."""
+    return sorted(by_process(folder.iterdir()), key=lambda path: re.sub(r"\.\d.*", "", path.name))
 
 
 def options_to(folder, option_set, end):

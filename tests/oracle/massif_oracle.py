@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 CORPUS = Path(__file__).resolve().parents[2] / 'corpus'
 sys.path.insert(0, str(CORPUS))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
-from harness import Tally, arguments, installed_compat, need    # noqa: E402
+from harness import Tally, arguments, by_process, installed_compat, need    # noqa: E402
 import cases as corpus  # noqa: E402
 from names_oracle import identifier    # noqa: E402
 
@@ -53,13 +53,9 @@ def run(command, build, environment=None):
 
 
 def in_family_order(directory, prefix):
-    """The files of a process and its children: PREFIX or PREFIX.PID, by process id, parent first."""
-    found = []
-    for path in directory.iterdir():
-        match = re.fullmatch(re.escape(prefix) + r'(?:\.(\d+))?', path.name)
-        if match:
-            found.append((int(match.group(1) or 0), path))
-    return [path for _, path in sorted(found)]
+    """The files of a process and its children: PREFIX or PREFIX.PID, parent first."""
+    return by_process(path for path in directory.iterdir()
+                      if re.fullmatch(re.escape(prefix) + r'(?:\.(\d+))?', path.name))
 
 
 def normalise(text, stand_in):

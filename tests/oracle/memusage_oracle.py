@@ -25,7 +25,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
-from harness import Scratch, Tally, arguments, skip    # noqa: E402
+from harness import Scratch, Tally, arguments, by_process, skip    # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
@@ -144,7 +144,7 @@ class Oracle:
         self.run([self.msrec, '-q', '-f', '-o', trace, '--'] + argv,
                  self.environment(argv, self.idle_preload))
         reports = []
-        for name in sorted(glob.glob(glob.escape(trace) + '*')):
+        for name in by_process(glob.glob(glob.escape(trace) + '*')):
             done = self.run([self.msreplay, '-q', '--memusage', '--color=always', name], self.base)
             if done.returncode != 0:
                 sys.stdout.write(done.stderr.decode(errors='replace'))

@@ -148,17 +148,21 @@ def have(*programs):
 
 
 def by_process(paths):
-    """Paths that end in .PID or .PID-N, the first process's first: behind the largest ids come the small ones."""
+    """
+    Paths that end in .PID, .PID-N or .PID.N, the first process's first: behind the largest ids come the small ones. A
+    path without an id comes before all.
+    """
     with open("/proc/sys/kernel/pid_max") as f:
         most = int(f.read())
 
-    def pid_of(path):
-        return int(path.rsplit(".", 1)[1].split("-")[0])
-    paths = sorted(paths, key=pid_of)
+    def numbers(path):
+        match = re.search(r"\.(\d+)(?:[.-](\d+))?$", os.path.basename(path))
+        return (int(match[1]), int(match[2] or 0)) if match else (-1, 0)
+    paths = sorted(paths, key=numbers)
+    pids = sorted({pid for pid, _ in map(numbers, paths) if pid >= 0})
     # The first one is that with the most unused ids before it.
-    gaps = [(pid_of(path) - pid_of(paths[i - 1])) % most for i, path in enumerate(paths)]
-    first = gaps.index(max(gaps)) if paths else 0
-    return paths[first:] + paths[:first]
+    first = max(pids, key=lambda pid: (pid - pids[pids.index(pid) - 1]) % most or most, default=0)
+    return sorted(paths, key=lambda path: (0 <= numbers(path)[0] < first, numbers(path)))
 
 
 def until(condition, seconds=30):
