@@ -348,7 +348,7 @@ static bool add_groups(struct maker *m, const struct groups *groups, uint32_t *n
 static uint64_t median_life(const struct group_lives *lives, const struct group_life *life)
 {
 	return life->freed < ENOUGH_LIVES ? FIGURE_UNKNOWN
-					  : histogram_quantile(&life->calls, &lives->pages, .5);
+					  : histogram_quantile(&life->lifetimes.calls, &lives->pages, .5);
 }
 
 /* False: no memory. */

@@ -58,7 +58,7 @@ bool page_has_section(const struct report_section *section, const struct report_
 
 unsigned page_needs(const struct report_query *query)
 {
-	unsigned needs = NEEDS_TIMELINE | NEEDS_LIVES | NEEDS_THREADS;
+	unsigned needs = NEEDS_TIMELINE | NEEDS_LIVES | NEEDS_HISTOGRAMS | NEEDS_THREADS;
 	for (const struct report_section *const *s = report_sections; *s; s++)
 		needs |= page_has_section(*s, query) ? (*s)->needs : 0;
 	return needs;

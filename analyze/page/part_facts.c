@@ -229,9 +229,13 @@ static bool judge(struct facts *f)
 
 /* ---- Lives ---- */
 
-static void set_quantiles(struct node_life *to, const struct histogram *const histograms[3],
+/* Without lifetimes all are 0. */
+static void set_quantiles(struct node_life *to, const struct lifetimes *l,
 			  const struct histogram_pages *pages)
 {
+	static const struct lifetimes none;
+	const struct lifetimes *from = l ? l : &none;
+	const struct histogram *const histograms[] = { &from->calls, &from->bytes, &from->time_ns };
 	static const double shares[] = { .5, .99 };
 	uint64_t *value = to->values + LIFE_SUMS;
 	for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares); k++) {
@@ -240,16 +244,17 @@ static void set_quantiles(struct node_life *to, const struct histogram *const hi
 	}
 }
 
-static void set_life(struct node_life *to, const struct life *l, const struct histogram_pages *pages)
+static void set_life(struct node_life *to, const struct lives *lives, uint32_t stack)
 {
+	const struct life *l = lives_of(lives, stack);
 	*to = (struct node_life){ { l->freed, l->temporary, l->resized, l->moved, l->copied } };
-	set_quantiles(to, (const struct histogram *const[]){ &l->calls, &l->bytes, &l->time_ns }, pages);
+	set_quantiles(to, lives_lifetimes(lives, stack), lives_pages(lives));
 }
 
 static void set_sum(struct node_life *to, const struct group_life *l, const struct histogram_pages *pages)
 {
 	*to = (struct node_life){ { l->freed, l->temporary, l->resized, l->moved, l->copied } };
-	set_quantiles(to, (const struct histogram *const[]){ &l->calls, &l->bytes, &l->time_ns }, pages);
+	set_quantiles(to, &l->lifetimes, pages);
 }
 
 /* By node how many stacks with lives it has. NULL: no memory. */
@@ -275,10 +280,10 @@ static bool find_lives(struct facts *f)
 	bool fine = counts && f->lives && group_lives_begin(&sums, n);
 	for (uint32_t i = 0; fine && i < p->nodes.n_stacks; i++) {
 		const uint32_t node = p->nodes.of_stacks[i];
-		const struct life *life = node == MST_NONE ? NULL : lives_of(lives, i);
-		if (life && counts[node] == 1)
-			set_life(&f->lives[node], life, lives_pages(lives));
-		else if (life)
+		const bool known = node != MST_NONE && lives_of(lives, i);
+		if (known && counts[node] == 1)
+			set_life(&f->lives[node], lives, i);
+		else if (known)
 			fine = group_lives_add(&sums, node, p->report, i);
 	}
 	for (uint32_t i = 0; fine && i < n; i++) {

@@ -12,9 +12,7 @@ void group_lives_finish(struct group_lives *lives)
 	*lives = (struct group_lives){ 0 };
 }
 
-/* False: no memory. */
-static bool add_life(struct group_lives *lives, struct group_life *to, const struct life *life,
-		     const struct histogram_pages *pages)
+static void add_life(struct group_life *to, const struct life *life)
 {
 	to->blocks += life->blocks;
 	to->freed += life->freed;
@@ -30,9 +28,15 @@ static bool add_life(struct group_lives *lives, struct group_life *to, const str
 		to->chain_from = life->chain_from;
 		to->chain_to = life->chain_to;
 	}
-	return histogram_merge(&to->calls, &lives->pages, &life->calls, pages) &&
-	       histogram_merge(&to->bytes, &lives->pages, &life->bytes, pages) &&
-	       histogram_merge(&to->time_ns, &lives->pages, &life->time_ns, pages);
+}
+
+/* False: no memory. */
+static bool add_lifetimes(struct group_lives *lives, struct lifetimes *to, const struct lifetimes *from,
+			  const struct histogram_pages *pages)
+{
+	return histogram_merge(&to->calls, &lives->pages, &from->calls, pages) &&
+	       histogram_merge(&to->bytes, &lives->pages, &from->bytes, pages) &&
+	       histogram_merge(&to->time_ns, &lives->pages, &from->time_ns, pages);
 }
 
 bool group_lives_begin(struct group_lives *lives, uint32_t n_groups)
@@ -44,7 +48,11 @@ bool group_lives_begin(struct group_lives *lives, uint32_t n_groups)
 bool group_lives_add(struct group_lives *lives, uint32_t group, const struct report *r, uint32_t stack)
 {
 	const struct life *life = lives_of(r->lives, stack);
-	return !life || add_life(lives, &lives->items[group], life, lives_pages(r->lives));
+	const struct lifetimes *lifetimes = life ? lives_lifetimes(r->lives, stack) : NULL;
+	struct group_life *to = &lives->items[group];
+	if (life)
+		add_life(to, life);
+	return !lifetimes || add_lifetimes(lives, &to->lifetimes, lifetimes, lives_pages(r->lives));
 }
 
 bool group_lives_add_up(struct group_lives *lives, const struct report *r, const uint32_t *group_of,
@@ -80,8 +88,8 @@ void group_life_write(struct answer *answer, const struct group_life *life,
 			answer_nothing(answer);
 		return;
 	}
-	write_quantiles(answer, &life->calls, pages);
+	write_quantiles(answer, &life->lifetimes.calls, pages);
 	answer_number(answer, life->most_calls);
-	write_quantiles(answer, &life->bytes, pages);
-	write_quantiles(answer, &life->time_ns, pages);
+	write_quantiles(answer, &life->lifetimes.bytes, pages);
+	write_quantiles(answer, &life->lifetimes.time_ns, pages);
 }

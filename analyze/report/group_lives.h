@@ -14,7 +14,7 @@ struct group_life {
 	uint64_t blocks, freed; /* allocated, also by reallocs; freed */
 	uint64_t temporary, temporary_by_heaptrack;
 	uint64_t most_calls;
-	struct histogram calls, bytes, time_ns; /* in the group_lives' pages */
+	struct lifetimes lifetimes; /* in the group_lives' pages */
 	uint64_t resized, moved, copied;
 	uint64_t chain, chain_from, chain_to;
 };

@@ -76,7 +76,8 @@ struct lives {
 	uint32_t n, room;
 	uint32_t *numbers; /* by stack: number + 1 of its item; 0: none */
 	uint32_t room_numbers;
-	struct histogram_pages pages;
+	struct life_histograms *histograms; /* NULL: they are not wanted */
+	struct life_batch *ended;           /* its batch */
 
 	struct lives_thread *threads;
 	uint32_t n_threads, room_threads;
@@ -327,6 +328,18 @@ static inline bool take_past(struct lives *l, const struct place *at, uint64_t b
 	return true;
 }
 
+/* False: no memory. */
+static inline bool add_lifetime(struct lives *l, uint32_t life, const struct past *past)
+{
+	struct life_batch *ended = l->ended;
+	ended->items[ended->n++] = (struct ended_life){ past->calls, past->bytes, past->time_ns, life };
+	if (ended->n < LIFE_BATCH)
+		return true;
+	const bool fine = life_histograms_count(l->histograms);
+	l->ended = life_histograms_batch(l->histograms);
+	return fine;
+}
+
 /* A free's effect on the stack that allocated the block. False: no memory. */
 static inline bool end_life(struct lives *l, struct life *life, const struct subject *s,
 			    const struct past *past)
@@ -337,9 +350,7 @@ static inline bool end_life(struct lives *l, struct life *life, const struct sub
 		life->most_calls = past->calls;
 	if (l->by_width)
 		l->widths[s->width][width(past->calls)]++;
-	return histogram_add(&life->calls, &l->pages, past->calls) &&
-	       histogram_add(&life->bytes, &l->pages, past->bytes) &&
-	       histogram_add(&life->time_ns, &l->pages, past->time_ns);
+	return !l->ended || add_lifetime(l, s->life, past);
 }
 
 /*
@@ -724,6 +735,8 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct lives *l = (struct lives *)observer;
 	note_ends(l, reader);
+	if (l->histograms && !life_histograms_finish(l->histograms))
+		return MST_ERR_NOMEM;
 	for (uint32_t i = 0; i < l->n_births; i++) {
 		const struct birth *birth = &l->births[i];
 		if (birth->life == NO_LIFE)
@@ -763,7 +776,7 @@ void lives_destroy(struct lives *l)
 		return;
 	free(l->items);
 	free(l->numbers);
-	histogram_pages_finish(&l->pages);
+	life_histograms_destroy(l->histograms);
 	free(l->threads);
 	free(l->pairs);
 	index_map_finish(&l->pair_of);
@@ -779,6 +792,13 @@ void lives_destroy(struct lives *l)
 struct observer *lives_observer(struct lives *l)
 {
 	return &l->observer;
+}
+
+bool lives_want_histograms(struct lives *l, unsigned jobs)
+{
+	l->histograms = life_histograms_create(jobs);
+	l->ended = l->histograms ? life_histograms_batch(l->histograms) : NULL;
+	return l->histograms;
 }
 
 void lives_want_widths(struct lives *l)
@@ -804,9 +824,17 @@ const struct life *lives_of(const struct lives *l, uint32_t stack)
 	return number ? &l->items[number - 1] : NULL;
 }
 
+const struct lifetimes *lives_lifetimes(const struct lives *l, uint32_t stack)
+{
+	const uint32_t number = stack < l->room_numbers ? l->numbers[stack] : 0;
+	assert(l->histograms);
+	return number ? life_histograms_of(l->histograms, number - 1) : NULL;
+}
+
 const struct histogram_pages *lives_pages(const struct lives *l)
 {
-	return &l->pages;
+	assert(l->histograms);
+	return life_histograms_pages(l->histograms);
 }
 
 const struct lives_thread *lives_threads(const struct lives *l, uint32_t *n)

@@ -16,7 +16,7 @@
 #ifndef ANALYZE_LIVES_H
 #define ANALYZE_LIVES_H
 
-#include "histogram.h"
+#include "life_histograms.h"
 #include "observer.h"
 
 struct lives;
@@ -26,6 +26,9 @@ struct lives *lives_create(uint64_t allowed);
 void lives_destroy(struct lives *lives); /* NULL is allowed */
 
 struct observer *lives_observer(struct lives *lives);
+
+/* Before the replay: lives_lifetimes() will be asked for; life_histograms.h says of `jobs`. False: no memory. */
+bool lives_want_histograms(struct lives *lives, unsigned jobs);
 
 /* Before the replay: lives_by_width() will be asked for. */
 void lives_want_widths(struct lives *lives);
@@ -47,7 +50,6 @@ struct life {
 	uint64_t
 		temporary_by_heaptrack; /* frees of a block like the last allocation of all threads: stack and size */
 	uint64_t most_calls;            /* the longest lifetime in calls */
-	struct histogram calls, bytes, time_ns; /* lifetimes */
 
 	/* Reallocs that this stack made of blocks of any stack. */
 	uint64_t resized, moved;       /* all, and those that returned another address */
@@ -63,7 +65,9 @@ struct life {
 /* After the replay: the life of a stack's blocks. NULL: it allocated none. */
 const struct life *lives_of(const struct lives *lives, uint32_t stack);
 
-/* The pages of the lives' histograms. */
+/* After the replay, with lives_want_histograms(): how long a stack's blocks lived. NULL: none is known to have ended. */
+const struct lifetimes *lives_lifetimes(const struct lives *lives, uint32_t stack);
+/* The pages of these histograms. */
 const struct histogram_pages *lives_pages(const struct lives *lives);
 
 struct lives_thread {

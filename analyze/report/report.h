@@ -38,9 +38,10 @@ enum report_need {
 	NEEDS_LIBRARIES = 256,
 	NEEDS_TEMPORARIES = 512, /* how many there are; lives know it, too */
 	NEEDS_THREAD_CHANGES = 2048,
-	NEEDS_TURNOVER = 1024, /* each record, too */
-	NEEDS_WIDTHS = 4096,   /* of blocks whose lives are read */
-	WANTS_LIVES = 16,      /* if the trace isn't large */
+	NEEDS_TURNOVER = 1024,   /* each record, too */
+	NEEDS_WIDTHS = 4096,     /* of blocks whose lives are read */
+	NEEDS_HISTOGRAMS = 8192, /* of lifetimes, if lives are read */
+	WANTS_LIVES = 16,        /* if the trace isn't large */
 };
 
 /* Most events of a trace of which WANTS_LIVES, or NEEDS_TEMPORARIES where chunks don't count them, reads each record. */

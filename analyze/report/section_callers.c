@@ -121,20 +121,20 @@ static void write_libraries(struct report *r)
 const struct report_section section_functions = {
 	.name = "functions",
 	.help = "what each function allocated, itself and with all that it called",
-	.needs = NEEDS_FUNCTIONS | WANTS_LIVES,
+	.needs = NEEDS_FUNCTIONS | WANTS_LIVES | NEEDS_HISTOGRAMS,
 	.write = write_functions,
 };
 
 const struct report_section section_lines = {
 	.name = "lines",
 	.help = "the same of lines",
-	.needs = NEEDS_LINES | WANTS_LIVES,
+	.needs = NEEDS_LINES | WANTS_LIVES | NEEDS_HISTOGRAMS,
 	.write = write_lines,
 };
 
 const struct report_section section_libraries = {
 	.name = "libraries",
 	.help = "the same of programs and libraries",
-	.needs = NEEDS_LIBRARIES | WANTS_LIVES,
+	.needs = NEEDS_LIBRARIES | WANTS_LIVES | NEEDS_HISTOGRAMS,
 	.write = write_libraries,
 };

@@ -149,6 +149,6 @@ static void write_churn(struct report *r)
 const struct report_section section_churn = {
 	.name = "churn",
 	.help = "who allocates most often, how long blocks live, reallocs",
-	.needs = NEEDS_LIVES,
+	.needs = NEEDS_LIVES | NEEDS_HISTOGRAMS,
 	.write = write_churn,
 };

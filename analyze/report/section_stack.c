@@ -98,9 +98,9 @@ static void write_life(struct report *r, const uint32_t *group_of, uint32_t n_st
 		answer_fact(r->answer, "temporary", "temporary", ANSWER_COUNT, life->temporary);
 		if (life->freed) {
 			answer_fact(r->answer, "life_calls_p50", "median life, calls", ANSWER_COUNT,
-				    histogram_quantile(&life->calls, &lives.pages, .5));
+				    histogram_quantile(&life->lifetimes.calls, &lives.pages, .5));
 			answer_fact(r->answer, "life_ns_p50", "median life", ANSWER_NS,
-				    histogram_quantile(&life->time_ns, &lives.pages, .5));
+				    histogram_quantile(&life->lifetimes.time_ns, &lives.pages, .5));
 			answer_fact(r->answer, "life_calls_max", "longest life, calls", ANSWER_COUNT,
 				    life->most_calls);
 		}
@@ -143,6 +143,6 @@ static void write_stack(struct report *r)
 const struct report_section section_stack = {
 	.name = "stack",
 	.help = "one stack's whole life, of the id --stack=ID",
-	.needs = NEEDS_TIMELINE | WANTS_LIVES,
+	.needs = NEEDS_TIMELINE | WANTS_LIVES | NEEDS_HISTOGRAMS,
 	.write = write_stack,
 };
