@@ -373,6 +373,26 @@ static int remap_names_of(struct mst_remap *t, uint32_t old, uint32_t id)
 	return n && !err ? mst_writer_names(t->to, id, names, n) : err;
 }
 
+int mst_remap_libraries(struct mst_remap *t)
+{
+	uint32_t n, n_frames, id;
+	const struct mst_module *modules = mst_reader_modules(t->from, &n);
+	const struct mst_frame *frames = mst_reader_frames(t->from, &n_frames);
+	bool *has_frames = calloc(n + (size_t)1, sizeof(*has_frames));
+	int err = has_frames ? 0 : MST_ERR_NOMEM;
+
+	for (uint32_t i = 0; i < n_frames && !err; i++) {
+		if (frames[i].module < n)
+			has_frames[frames[i].module] = true;
+	}
+	for (uint32_t i = 0; i < n && !err; i++) {
+		if (modules[i].role == MST_MODULE_LIBRARY && !has_frames[i])
+			err = remap_module(t, i, &id);
+	}
+	free(has_frames);
+	return err;
+}
+
 int mst_remap_unloaded(struct mst_remap *t)
 {
 	uint32_t n, id;

@@ -663,6 +663,8 @@ int rewrite_finish(struct rewrite *w)
 
 	if (!err && !w->begun)
 		err = begin(w);
+	if (!err)
+		err = mst_remap_libraries(w->remapper.remap);
 	if (!err && !w->ended)
 		err = mst_remap_unloaded(w->remapper.remap);
 	if (!err)

@@ -275,6 +275,10 @@ class Tests:
             assert {row["allocator"] for row in whatif["runs"]} == {"glibc", *ALLOCATORS}, whatif["runs"]
             assert any(row["allocator"] == name and row["settings"] for row in whatif["runs"]), whatif["runs"]
             assert f"ran with      {name}\n" in self.run("--no-blame", trace).stdout
+            shared = os.path.join(self.folder, "shared.zst")
+            subprocess.run([self.build.file("analyze/msconvert"), "-q", "--to=trace", "--anonymize", "-o", shared,
+                            trace], check=True)
+            assert self.ask(shared, "--no-blame", "--allocator=glibc")["whatif"]["recorded_allocator"] == name, name
         # Of its own allocator, an advice names the setting alone.
         lines = [f"alloc {i} malloc 1 16000" for i in range(1, 2001)] + [f"free {i}" for i in range(1, 2001)]
         lines = ["stack 1 0x10", *lines, "time 100000000000", "alloc 1 malloc 1 9", "end 9"]

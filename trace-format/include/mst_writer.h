@@ -285,6 +285,9 @@ int mst_remap_thread_end(struct mst_remap *remap, const struct mst_thread_end *e
 /* Behind the last event: the names that the reader's trace has of the remapped frames. */
 int mst_remap_names(struct mst_remap *remap);
 
+/* Behind the last event: the libraries that no frame is in, such as the allocator. */
+int mst_remap_libraries(struct mst_remap *remap);
+
 /* Which of the remapped modules are gone at the end. */
 int mst_remap_unloaded(struct mst_remap *remap);
 
