@@ -11,13 +11,14 @@ import glob
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 import workload     # noqa: E402
-from harness import compiler, run_methods    # noqa: E402
+from harness import compiler, plain_environment, run_methods, until    # noqa: E402
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.[23]"}
@@ -261,6 +262,27 @@ class Tests:
         assert slow < 4 << 20 and fast > 20 << 20, (slow, fast)
         for word in ("0", "x", "", "-1", "nan", "1e9"):
             self.run("--pace=" + word, trace, status=64)
+
+    def test_interrupted(self):
+        """No player outlives it, and no file is half written."""
+        lines = ["stack 1 0x10"]
+        for second in range(1, 1000):
+            lines += [f"time {second}000000000"] + ["alloc 1 malloc 1 40000", "free 1"] * 10
+        trace = self.script("long", "\n".join(lines + ["alloc 1 malloc 1 9", "end 9"]) + "\n")
+        picture = os.path.join(self.folder, "interrupted.svg")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            process = subprocess.Popen([self.build.file("analyze/mswhatif"), "-q", "--pace=1", f"--svg={picture}",
+                                        "--allocator=glibc,jemalloc", "-j2", trace], stdout=subprocess.PIPE,
+                                       env=plain_environment())
+            children = f"/proc/{process.pid}/task/{process.pid}/children"
+            assert until(lambda: len(open(children, encoding="ascii").read().split()) == 2)
+            with open(children, encoding="ascii") as file:
+                players = file.read().split()
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=30)
+            assert process.returncode == -number and out == b"", (number, process.returncode, out)
+            assert until(lambda: not any(os.path.exists(f"/proc/{pid}/exe") for pid in players)), players
+            assert not glob.glob(picture + "*"), (number, glob.glob(picture + "*"))
 
     def test_own_allocator(self):
         """The allocator that a program ran with is the one that others are compared to, and its settings are tried."""
