@@ -70,7 +70,8 @@ static const char **make_environment(const struct player_setup *setup, const cha
 }
 
 /* In the child. The same addresses in each run make the runs comparable. */
-static void become_player(const struct players_plan *plan, const int fds[3], char *const *environment)
+static void become_player(const struct players_plan *plan, const int fds[3], char *const *environment,
+			  pid_t parent)
 {
 	char texts[3][16];
 	char name[] = "msrec-player";
@@ -83,6 +84,8 @@ static void become_player(const struct players_plan *plan, const int fds[3], cha
 			_exit(PLAYER_SETUP);
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(PLAYER_SETUP); /* it ended before that */
 	personality(ADDR_NO_RANDOMIZE);
 	setrlimit(RLIMIT_CORE, &none);
 	if (plan->limit_bytes)
@@ -100,9 +103,10 @@ static int spawn(struct player_process *p, const struct players *players, const 
 	const char **environment = preload ? make_environment(setup, preload) : NULL;
 	int error = environment ? 0 : -ENOMEM;
 	if (!error) {
+		const pid_t parent = getpid();
 		p->pid = fork();
 		if (p->pid == 0)
-			become_player(plan, fds, (char *const *)environment);
+			become_player(plan, fds, (char *const *)environment, parent);
 		error = p->pid < 0 ? -errno : 0;
 	}
 	free(environment);
