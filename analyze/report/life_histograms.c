@@ -8,7 +8,7 @@
 
 #include "array.h"
 
-#define BATCHES 8u
+#define BATCHES 128u /* as many as come while the thread waits for a processor */
 
 /*
  * Batches are numbered from 0; number n is batches[n % BATCHES]. counted <= filled < counted + BATCHES: the caller fills
