@@ -4,12 +4,13 @@
 
   shapes.py --build DIR [--old DIR] [--runs N] [--quick] [--floor] [NAME...]
 
-Each round runs a shape natively, under the msrec of DIR, and under that of --old. Prints a Markdown table: multiples of
-native wall time and of native CPU time of all processes, nanoseconds of CPU a call more, and bytes a call; medians, CPU
-with its quartiles. A second table has msreplay's speed on the traces with --time-unit=B, the growing heaps' worst unit.
-With --floor a third one says what recording_floor.c takes for the traces: nanoseconds of CPU a call more in the program
-and beside it, medians, with the least of both together; and what 1.25 and 1.5 times native CPU time leave. Of threads
-a table says how many times the native CPU time threads_floor.c takes, whose parts are in its head.
+Each round runs a shape natively, under the msrec of DIR, and under that of --old. Prints a Markdown table: multiples
+of native wall time and of native CPU time of all processes, nanoseconds of CPU a call more, and bytes a call;
+medians, CPU with its quartiles. A second table has msreplay's speed on the traces with --time-unit=B, the growing
+heaps' worst unit; names come from the cache. With --floor a third one says what recording_floor.c takes for the
+traces: nanoseconds of CPU a call more in the program and beside it, medians, with the least of both together; and
+what 1.25 and 1.5 times native CPU time leave. Of threads a table says how many times the native CPU time
+threads_floor.c takes, whose parts are in its head.
 """
 
 import os
@@ -167,7 +168,7 @@ def count_calls(build, trace, native):
 def replay_row(builds, workload, trace, runs, calls):
     options = ['-q', '--time-unit=B', '--massif-out-file=/dev/null']
     commands = [[build.file('analyze/msreplay'), *options, trace] for build in builds]
-    rows = in_turns(commands, runs)
+    rows = in_turns(commands, runs, env={**os.environ, 'MSREC_CACHE': trace + '.names'})
     cells = ['%.1f' % statistics.median(calls / row[i] / 1e6 for row in rows) for i in range(len(builds))]
     return f'| {workload.name} | ' + ' | '.join(cells) + ' |'
 
