@@ -17,6 +17,10 @@ HIDE_FUNCTION("*memalign")
 HIDE_FUNCTION("*aligned_alloc")
 HIDE_FUNCTION("*strdup")
 HIDE_FUNCTION("*strndup")
+HIDE_FUNCTION("*Strdup")
+HIDE_FUNCTION("*Strndup")
+HIDE_FUNCTION("*StrDup")
+HIDE_FUNCTION("*StrNDup")
 HIDE_FUNCTION("*memdup")
 HIDE_FUNCTION("*asprintf")
 HIDE_FUNCTION("operator new*")
@@ -58,6 +62,48 @@ HIDE_FUNCTION("__rust_alloc*")
 HIDE_FUNCTION("__rust_realloc*")
 HIDE_FUNCTION("__rg_*")
 HIDE_FUNCTION("__rdl_*")
+
+/* HotSpot, the Java virtual machine */
+HIDE_FUNCTION("AllocateHeap*")
+HIDE_FUNCTION("ReallocateHeap*")
+HIDE_FUNCTION("os::strdup*")
+HIDE_FUNCTION("ChunkPool::allocate*")
+HIDE_FUNCTION("Arena::Arena*")
+HIDE_FUNCTION("Arena::grow*")
+HIDE_FUNCTION("resource_allocate_bytes*")
+HIDE_FUNCTION("GrowableArray*::grow*")
+
+/* V8 and Node.js */
+HIDE_FUNCTION("v8::internal::AllocWithRetry*")
+HIDE_FUNCTION("v8::internal::AlignedAllocWithRetry*")
+HIDE_FUNCTION("v8::internal::BackingStore::Allocate*")
+HIDE_FUNCTION("v8::internal::Heap::AllocateExternalBackingStore*")
+HIDE_FUNCTION("v8::ArrayBuffer::NewBackingStore*")
+HIDE_FUNCTION("node::NodeArrayBufferAllocator::Allocate*")
+
+/* Containers of Qt */
+HIDE_FUNCTION("QArrayData::*")
+HIDE_FUNCTION("QListData::*")
+HIDE_FUNCTION("QHashData::*")
+HIDE_FUNCTION("QMapDataBase::*")
+HIDE_FUNCTION("QVector<*")
+HIDE_FUNCTION("QList<*")
+HIDE_FUNCTION("QHash<*")
+HIDE_FUNCTION("QMap<*")
+
+/* CPython's objects */
+HIDE_FUNCTION("PyType_GenericAlloc")
+HIDE_FUNCTION("_PyType_AllocNoTrack")
+HIDE_FUNCTION("_PyObject_GC_New*")
+HIDE_FUNCTION("_PyObject_New*")
+
+/* PostgreSQL's memory contexts */
+HIDE_FUNCTION("palloc*")
+HIDE_FUNCTION("MemoryContextAlloc*")
+HIDE_FUNCTION("AllocSetAlloc*")
+HIDE_FUNCTION("AllocSetContextCreate*")
+HIDE_FUNCTION("GenerationContextCreate*")
+HIDE_FUNCTION("SlabContextCreate*")
 
 /* GLib */
 HIDE_FUNCTION("g_malloc*")
