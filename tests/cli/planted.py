@@ -154,15 +154,19 @@ class Tests:
 
     def test_steps(self):
         for fault in FAULTS:
-            assert len(self.large_steps(fault)) == {"load": 2, "shared": 1}.get(fault, 0), self.large_steps(fault)
+            if fault != "shared":
+                assert len(self.large_steps(fault)) == {"load": 2}.get(fault, 0), self.large_steps(fault)
         up, down = self.large_steps("load")
         assert up["bytes"] > 1000000 and down["bytes"] < -1000000, (up, down)
         assert .7 * SECOND < up["from_ns"] < 1.3 * SECOND < up["back_ns"] < 2.1 * SECOND, (up, down)
         assert up["made_by"][0] == down["made_by"][0] == "load(int)", (up, down)
         assert not of("load", [row for row in self.sections["load"]["steps"]["made_by"]
                                if row["step"] not in (up["step"], down["step"])])
-        start, = self.large_steps("shared")
-        assert start["from_ns"] < .4 * SECOND and start["made_by"][0] == "keep(unsigned long)", start
+        # The start, in which the consumer gets no processor for a while on a busy machine.
+        starts = self.large_steps("shared")
+        assert 1 <= len(starts) <= 3, starts
+        assert all(start["from_ns"] < .4 * SECOND and start["made_by"][0] == "keep(unsigned long)"
+                   for start in starts), starts
 
     def test_noise_has_no_steps(self):
         """Behind the start, which takes a while on a busy machine, and before the clean-up."""
