@@ -26,9 +26,11 @@ static bool begins_with(const struct function_path *f, const char *first)
 /* Argument `i` of the class that part `at` is. */
 static struct text_part argument_of(const struct name_part *part, unsigned i)
 {
-	const struct text_part type = { part->arguments.text - 1, part->arguments.n + 2 };
+	const struct text_part arguments = part->arguments;
 
-	return part->arguments.text ? type_name_argument(type, i) : text_part_none();
+	if (!arguments.text)
+		return text_part_none();
+	return type_name_argument((struct text_part){ arguments.text - 1, arguments.n + 2 }, i);
 }
 
 static bool cpp_element(const struct function_path *f, struct element *e)
