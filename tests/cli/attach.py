@@ -413,13 +413,12 @@ int main(void)
             stops = range(1, max(counts) + 1)
             stops = random.Random(2).sample(stops, min(self.instants or (2000 if self.long else 25), len(stops)))
             kills = sum(self.killed_at(stop, program.pid)[1] for stop in stops)
-            # How many calls it makes depends on when it finds the threads; half as many as the fewest it surely makes.
-            sure = sum(stop <= min(counts) // 2 for stop in stops)
+            # Some are behind the end: how many calls it makes depends on when it finds the threads, so on other work.
             self.attach_for(program.pid, 0.05)
             program.do("halt")
             program.end()
             print(f"{kills} kills at {len(stops)} instants of {min(counts)} to {max(counts)}")
-            assert kills >= sure > 0, (kills, sure, counts)
+            assert kills, (stops, counts)
 
     def test_program_ends(self):
         """While it is recorded."""
