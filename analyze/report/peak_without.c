@@ -36,6 +36,7 @@ struct peak_without {
 	struct early early[EARLY_MOST];
 	uint32_t *rank_of, *early_of; /* by group, n_groups for none */
 	uint64_t *live;               /* by group, likewise */
+	uint32_t next_free;           /* of query->early_frees */
 
 	struct subject *subjects; /* by token of the present chunk */
 	uint32_t room_subjects;
@@ -200,25 +201,26 @@ static void pass_block(struct peak_without *w, uint64_t index)
 	}
 }
 
+/* Whether the record frees a block that was freed early. Records are asked for in order. */
+static bool frees_early(struct peak_without *w, uint64_t record)
+{
+	const struct peak_without_query *q = w->query;
+	while (w->next_free < q->n_early_frees && q->early_frees[w->next_free] < record)
+		w->next_free++;
+	return w->next_free < q->n_early_frees && q->early_frees[w->next_free] == record;
+}
+
 /* By records: a block that was freed early goes when the trace frees it. */
 static void add_records_early(struct peak_without *w, const struct mst_chunk *chunk)
 {
 	const struct peak_without_query *q = w->query;
 	uint64_t live = total(w), index = chunk->first_alloc;
-	uint32_t freed = 0;
 	for (uint32_t r = 0; r < chunk->n_records; r++) {
 		const struct subject *s = &w->subjects[chunk->records[r]];
 		live += s->change;
 		w->live[s->group] += s->change;
-		if (s->role == MST_FREE || s->role == MST_OUT) {
-			const uint64_t block = freed < chunk->n_freed ? chunk->freed[freed] : UINT64_MAX;
-			const bool resized = s->role == MST_OUT && r + 1 < chunk->n_records &&
-					     w->subjects[chunk->records[r + 1]].role == MST_ALLOC;
-			if (s->early < q->n_early && !resized && index > q->peak && index - 1 <= q->until &&
-			    block <= q->peak)
-				w->early[s->early].missing += s->change;
-		}
-		freed += s->role != MST_ALLOC && s->role != MST_CALL;
+		if (s->early < q->n_early && frees_early(w, chunk->first_record + r))
+			w->early[s->early].missing += s->change;
 		for (uint32_t i = 0; i < q->n_early; i++) {
 			if (is_above(live - w->early[i].missing, w->early[i].peak))
 				w->early[i].peak = live - w->early[i].missing;
@@ -309,7 +311,7 @@ struct peak_without *peak_without_create(const struct peak_without_query *query)
 		return NULL;
 	w->observer = (struct observer){
 		.impl = &impl,
-		.spared = query->n_early ? MST_ALL_COLUMNS & ~MST_IDENTITY : MST_ALL_COLUMNS,
+		.spared = MST_ALL_COLUMNS,
 	};
 	w->query = query;
 	if (set_up(w))

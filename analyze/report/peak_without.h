@@ -28,11 +28,14 @@ struct peak_without_query {
 	uint32_t n_removed;
 	struct peak_early early[EARLY_MOST];
 	uint32_t n_early;
+	const uint64_t *
+		early_frees; /* the trace's records that free such blocks, of these and other groups; in order */
+	uint32_t n_early_frees;
 	uint64_t peak;  /* index of the block with which the peak is reached */
 	uint64_t until; /* the last block that comes soon after it */
 };
 
-/* The query, and group_of of it, must outlive it. NULL: no memory. */
+/* The query, and what it points to, must outlive it. NULL: no memory. */
 struct peak_without *peak_without_create(const struct peak_without_query *query);
 void peak_without_destroy(struct peak_without *without); /* NULL is allowed */
 

@@ -152,6 +152,7 @@ static bool plan(struct savings *s, struct report *r)
 	s->query.n_groups = s->groups.n;
 	s->query.peak = peak.index;
 	s->query.until = peak.until;
+	s->query.early_frees = turnover_early_frees(r->turnover, &s->query.n_early_frees);
 	if (mst_reader_info(r->reader)->sample_bytes || r->once || peak.bytes == 0)
 		return true;
 	return choose_removed(s, r) && (s->without = peak_without_create(&s->query));

@@ -70,6 +70,8 @@ struct turnover {
 	uint64_t n_peaks;
 	struct freed_early *early; /* by stack */
 	uint32_t room_early;
+	uint64_t *early_frees; /* [n_early_frees] records of the present peak's */
+	uint32_t n_early_frees, room_early_frees;
 };
 
 /* ---- Places ---- */
@@ -147,6 +149,7 @@ static void end_ladder(struct turnover *t, const struct birth *birth)
 struct place_in_chunk {
 	const struct mst_chunk *chunk;
 	uint32_t record, run, freed;
+	uint32_t call;     /* record with which the present call begins */
 	uint32_t next_run; /* record at which the thread changes */
 	uint64_t index;    /* of the next allocated block */
 	uint32_t thread;
@@ -157,6 +160,7 @@ static void note_peak(struct turnover *t, uint64_t index)
 	const uint64_t soon = t->calls / 20 > TURNOVER_SOON ? t->calls / 20 : TURNOVER_SOON;
 	t->peak = (struct turnover_peak){ .bytes = t->live, .index = index, .until = index + soon };
 	t->n_peaks++;
+	t->n_early_frees = 0;
 }
 
 /* Puts a block on the ladder of another, which it replaces. */
@@ -232,11 +236,15 @@ static struct birth *find_successor(struct turnover *t, const struct last_call *
 	return last->size > size && more >= size - size / 2 && more <= size ? &t->births[last->number] : NULL;
 }
 
-static void note_early(struct turnover *t, const struct place_in_chunk *at, const struct subject *s,
+/* False: no memory. */
+static bool note_early(struct turnover *t, const struct place_in_chunk *at, const struct subject *s,
 		       uint64_t index)
 {
 	if (index > t->peak.index || at->index - 1 > t->peak.until)
-		return;
+		return true;
+	if (!array_reserve(&t->early_frees, t->n_early_frees, &t->room_early_frees, sizeof(*t->early_frees)))
+		return false;
+	t->early_frees[t->n_early_frees++] = at->chunk->first_record + at->call;
 	struct freed_early *e = &t->early[s->stack];
 	if (e->peak != t->n_peaks)
 		*e = (struct freed_early){ .peak = t->n_peaks };
@@ -244,10 +252,11 @@ static void note_early(struct turnover *t, const struct place_in_chunk *at, cons
 	e->what.blocks++;
 	if (index > e->what.last)
 		e->what.last = index;
+	return true;
 }
 
-/* `call`: the stack of the call that frees; MST_NONE: not known. */
-static void free_block(struct turnover *t, struct place_in_chunk *at, const struct subject *s, uint32_t call)
+/* `call`: the stack of the call that frees; MST_NONE: not known. False: no memory. */
+static bool free_block(struct turnover *t, struct place_in_chunk *at, const struct subject *s, uint32_t call)
 {
 	const struct last_call last = t->last[at->thread];
 	const uint64_t index = next_freed(at);
@@ -256,11 +265,12 @@ static void free_block(struct turnover *t, struct place_in_chunk *at, const stru
 	t->last[at->thread].place = NO_PLACE;
 	t->free_stacks |= call != MST_NONE && call != MST_ROOT_STACK;
 	if (!s->known)
-		return;
+		return true;
 	t->live -= s->size;
-	note_early(t, at, s, index);
+	if (!note_early(t, at, s, index))
+		return false;
 	if (!take_block(t, index, &birth, &number))
-		return;
+		return true;
 	struct turnover_place *p = &t->places[birth.place];
 	p->freed++;
 	p->foreign += p->thread != at->thread;
@@ -273,6 +283,7 @@ static void free_block(struct turnover *t, struct place_in_chunk *at, const stru
 	} else {
 		end_ladder(t, &birth);
 	}
+	return true;
 }
 
 static bool resize_block(struct turnover *t, struct place_in_chunk *at, const struct subject *before,
@@ -345,19 +356,17 @@ static bool see_call(struct turnover *t, struct place_in_chunk *at)
 {
 	const struct mst_chunk *c = at->chunk;
 	struct subject *s = &t->subjects[c->records[at->record]];
+	at->call = at->record;
 	switch ((enum mst_role)s->role) {
 	case MST_ALLOC:
 		return add_block(t, at, s, NULL);
 	case MST_FREE:
-		free_block(t, at, s, MST_NONE);
-		break;
+		return free_block(t, at, s, MST_NONE);
 	case MST_OUT: {
 		assert(at->record + 1 < c->n_records);
 		struct subject *next = &t->subjects[c->records[++at->record]];
-		if (next->role == MST_ALLOC)
-			return resize_block(t, at, s, next);
-		free_block(t, at, s, next->stack);
-		break;
+		return next->role == MST_ALLOC ? resize_block(t, at, s, next)
+					       : free_block(t, at, s, next->stack);
 	}
 	case MST_KEEP:
 		at->freed++;
@@ -426,6 +435,7 @@ void turnover_destroy(struct turnover *t)
 	free(t->last);
 	free(t->subjects);
 	free(t->early);
+	free(t->early_frees);
 	free(t);
 }
 
@@ -475,4 +485,10 @@ struct turnover_early turnover_early(const struct turnover *t, uint32_t stack)
 	if (stack >= t->room_early || t->lacks_identity || e->peak != t->n_peaks)
 		return (struct turnover_early){ 0 };
 	return e->what;
+}
+
+const uint64_t *turnover_early_frees(const struct turnover *t, uint32_t *n)
+{
+	*n = t->n_early_frees;
+	return t->early_frees;
 }

@@ -79,4 +79,7 @@ struct turnover_early {
 };
 struct turnover_early turnover_early(const struct turnover *turnover, uint32_t stack);
 
+/* The records of the trace that freed such blocks, of all stacks, in order; *n of them. */
+const uint64_t *turnover_early_frees(const struct turnover *turnover, uint32_t *n);
+
 #endif
