@@ -640,6 +640,16 @@ static const char *describe_status(uint64_t status)
 	}
 }
 
+/* Why the recorder's function has not returned. */
+static char *describe_call(const struct host *host)
+{
+	if (host->lost)
+		return refusal("has ended the thread that worked for msrec; try again");
+	if (host->fault)
+		return refusal("had signal %d in msrec's library", host->fault);
+	return refusal("did not answer its recorder in time");
+}
+
 static char *call_attach(struct attachment *a, struct host *host)
 {
 	struct attach_request request = { .n_objects = a->plan.n_objects };
@@ -648,8 +658,10 @@ static char *call_attach(struct attachment *a, struct host *host)
 	memcpy(request.objects, a->plan.objects, sizeof(request.objects));
 	snprintf(request.path, sizeof(request.path), "/proc/self/fd/%d", (int)a->family_number);
 	at = host_copy(host, &request, sizeof(request));
-	if (!at || !host_call(host, a->attach, (uint64_t[6]){ at, 0 }, CALL_MS, &status))
-		return refusal("did not answer its recorder in time");
+	if (!at)
+		return refusal("cannot be written to where msrec has made room; try again");
+	if (!host_call(host, a->attach, (uint64_t[6]){ at, 0 }, CALL_MS, &status))
+		return describe_call(host);
 	return (uint32_t)status == ATTACH_DONE ? NULL : refusal("%s", describe_status(status));
 }
 

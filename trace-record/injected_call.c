@@ -312,6 +312,8 @@ static int run_call(struct host *h, uint64_t sp, uint64_t until, bool *only_wait
 			return h->lost ? -1 : 0;
 		if (is_event(status))
 			continue;
+		if (!is_syscall(status))
+			h->fault = WSTOPSIG(status);
 		if (!is_syscall(status) || ptrace(PTRACE_GETREGS, h->tid, NULL, &regs) != 0)
 			break;
 		if (regs.rsp == sp && regs.rip == return_stop(h)) {

@@ -45,6 +45,7 @@ struct host {
 	bool held;        /* what was saved is to be restored */
 	bool lost;        /* the thread, or its process, is gone */
 	bool abandoned;   /* a call was cut off, and what it had begun stays so */
+	int fault;        /* the signal that cut it off; 0: none */
 };
 
 /* Takes over a stopped thread. False: it cannot be used; host_release() follows in any case. */
