@@ -402,13 +402,16 @@ int main(void)
         process.stdout.close()
         process.stderr.close()
         assert process.wait(TIMEOUT) == 0, process.returncode
-        assert how == "killed" or status == ["0"] or "; try again" in said, (how, status, said)
+        assert how == "killed" or status in (["0"], ["125"]), (how, status, said)
+        if status == ["125"] and "; try again" not in said:
+            self.refusals.append(said)
         return int(count), how == "killed"
 
     def test_msrec_killed_at_each_instant(self):
         """Wherever it is with attaching and leaving, the program lives on, and can be attached to again."""
         with Program(self.program, "4", self.plugin) as program:
             program.do("free 1000")
+            self.refusals = []
             counts = [self.killed_at(0, program.pid)[0] for _ in range(3)]
             stops = range(1, max(counts) + 1)
             stops = random.Random(2).sample(stops, min(self.instants or (2000 if self.long else 25), len(stops)))
@@ -419,6 +422,10 @@ int main(void)
             program.end()
             print(f"{kills} kills at {len(stops)} instants of {min(counts)} to {max(counts)}")
             assert kills, (stops, counts)
+            # Seen once in some thousands of attempts behind a kill: "did not answer its recorder in time".
+            assert len(self.refusals) <= 1 + len(stops) // 1000, self.refusals
+            for said in self.refusals:
+                print("   refused: " + said.strip().replace("\n", "; "))
 
     def test_program_ends(self):
         """While it is recorded."""
