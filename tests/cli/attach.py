@@ -404,6 +404,7 @@ int main(void)
         assert process.wait(TIMEOUT) == 0, process.returncode
         assert how == "killed" or status in (["0"], ["125"]), (how, status, said)
         if status == ["125"] and "; try again" not in said:
+            assert "did not answer its recorder in time" in said, said
             self.refusals.append(said)
         return int(count), how == "killed"
 

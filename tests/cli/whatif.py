@@ -548,8 +548,9 @@ class Tests:
         assert cut["live_end_bytes"] == whole["live_end_bytes"] and cut["live_peak_bytes"] > 0, (cut, whole)
         assert cut["allocations"] < whole["allocations"], (cut, whole)
         packed, full = (run["runs"][0]["end_resident_bytes"] for run in (cut, whole))
-        # Threads' arenas begin anew at the cut.
-        assert cut["live_end_bytes"] < packed < 1.4 * full, (packed, full)
+        # 1.14 and 1.26 were seen on Debian 13.
+        most = 1.4 if CRASHES else 1.1
+        assert cut["live_end_bytes"] < packed < most * full, (packed, full)
 
     def test_rotated(self):
         """Each file of a rotation plays by itself: first what was live when it began, then its calls."""
