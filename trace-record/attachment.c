@@ -644,7 +644,7 @@ static const char *describe_status(uint64_t status)
 static char *describe_call(const struct host *host)
 {
 	if (host->lost)
-		return refusal("has ended the thread that worked for msrec; try again");
+		return refusal("no longer has the thread that worked for msrec; try again");
 	if (host->fault)
 		return refusal("had signal %d in msrec's library", host->fault);
 	return refusal("did not answer its recorder in time");

@@ -22,7 +22,7 @@ struct life_batch {
 	uint32_t n;
 	struct ended_life {
 		uint64_t calls, bytes, time_ns;
-		uint32_t life; /* a number; memory is needed for those below, too */
+		uint32_t life; /* a dense number: memory is taken for all up to it */
 	} items[LIFE_BATCH];
 };
 

@@ -27,7 +27,7 @@ void lives_destroy(struct lives *lives); /* NULL is allowed */
 
 struct observer *lives_observer(struct lives *lives);
 
-/* Before the replay: lives_lifetimes() will be asked for; life_histograms.h says of `jobs`. False: no memory. */
+/* Before the replay: lives_lifetimes() will be asked for. `jobs`: see life_histograms.h. False: no memory. */
 bool lives_want_histograms(struct lives *lives, unsigned jobs);
 
 /* Before the replay: lives_by_width() will be asked for. */
