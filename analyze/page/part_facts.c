@@ -229,12 +229,9 @@ static bool judge(struct facts *f)
 
 /* ---- Lives ---- */
 
-/* Without lifetimes all are 0. */
-static void set_quantiles(struct node_life *to, const struct lifetimes *l,
+static void set_quantiles(struct node_life *to, const struct lifetimes *from,
 			  const struct histogram_pages *pages)
 {
-	static const struct lifetimes none;
-	const struct lifetimes *from = l ? l : &none;
 	const struct histogram *const histograms[] = { &from->calls, &from->bytes, &from->time_ns };
 	static const double shares[] = { .5, .99 };
 	uint64_t *value = to->values + LIFE_SUMS;
@@ -248,7 +245,7 @@ static void set_life(struct node_life *to, const struct lives *lives, uint32_t s
 {
 	const struct life *l = lives_of(lives, stack);
 	*to = (struct node_life){ { l->freed, l->temporary, l->resized, l->moved, l->copied } };
-	set_quantiles(to, lives_lifetimes(lives, stack), lives_pages(lives));
+	set_quantiles(to, &l->lifetimes, lives_pages(lives));
 }
 
 static void set_sum(struct node_life *to, const struct group_life *l, const struct histogram_pages *pages)

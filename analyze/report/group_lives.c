@@ -48,11 +48,11 @@ bool group_lives_begin(struct group_lives *lives, uint32_t n_groups)
 bool group_lives_add(struct group_lives *lives, uint32_t group, const struct report *r, uint32_t stack)
 {
 	const struct life *life = lives_of(r->lives, stack);
-	const struct lifetimes *lifetimes = life ? lives_lifetimes(r->lives, stack) : NULL;
 	struct group_life *to = &lives->items[group];
-	if (life)
-		add_life(to, life);
-	return !lifetimes || add_lifetimes(lives, &to->lifetimes, lifetimes, lives_pages(r->lives));
+	if (!life)
+		return true;
+	add_life(to, life);
+	return add_lifetimes(lives, &to->lifetimes, &life->lifetimes, lives_pages(r->lives));
 }
 
 bool group_lives_add_up(struct group_lives *lives, const struct report *r, const uint32_t *group_of,

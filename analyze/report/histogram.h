@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How often values of any size occurred, in classes of which four double the value: class k holds the values from
- * histogram_from(k) to below histogram_from(k + 1). Values below 8 have classes of their own. A histogram takes 68 bytes,
- * and 64 more for each four octaves in which it has values.
+ * histogram_from(k) to below histogram_from(k + 1). Values below 8 have classes of their own. A histogram takes 8 bytes,
+ * and pages of 64 for each four octaves from its least value to its largest.
  */
 #ifndef ANALYZE_HISTOGRAM_H
 #define ANALYZE_HISTOGRAM_H
@@ -22,14 +22,16 @@ struct histogram_pages {
 		uint32_t counts[HISTOGRAM_PAGE]; /* the largest number stands for itself and more */
 	} * items;
 	uint32_t n, room;
+	uint32_t vacant[HISTOGRAM_PAGES +
+			1]; /* by length: the first of those that histograms outgrew; 0: none */
 };
 
 void histogram_pages_finish(struct histogram_pages *pages);
 
-/* Zero-initialised is empty. */
+/* Its n pages, from items[first] on, are number `from` of HISTOGRAM_PAGES and those behind it. Zero-initialised is empty. */
 struct histogram {
-	uint32_t pages[HISTOGRAM_PAGES]; /* a page's number + 1; 0: no values */
-	uint32_t used;                   /* bit k: there is page k */
+	uint32_t first;
+	uint8_t from, n;
 };
 
 static inline unsigned histogram_class(uint64_t value)
@@ -42,19 +44,19 @@ static inline unsigned histogram_class(uint64_t value)
 
 uint64_t histogram_from(unsigned class_number);
 
-/* Makes a page for the class. False: no memory. */
-bool histogram_open(struct histogram *histogram, struct histogram_pages *pages, unsigned class_number);
+/* Makes a histogram reach over the class. False: no memory. */
+bool histogram_reach(struct histogram *histogram, struct histogram_pages *pages, unsigned class_number);
 
-/* False: no memory. */
-static inline bool histogram_add(struct histogram *h, struct histogram_pages *pages, uint64_t value)
+/* Adds `n` values, which are alike. False: no memory. */
+static inline bool histogram_add(struct histogram *h, struct histogram_pages *pages, uint64_t value,
+				 uint64_t n)
 {
 	const unsigned number = histogram_class(value);
-	const uint32_t *page = &h->pages[number / HISTOGRAM_PAGE];
-	if (*page == 0 && !histogram_open(h, pages, number))
+	if (number / HISTOGRAM_PAGE - h->from >= h->n && !histogram_reach(h, pages, number))
 		return false;
-	uint32_t *count = &pages->items[*page - 1].counts[number % HISTOGRAM_PAGE];
-	const uint32_t next = *count + 1;
-	*count = next - (next < 1);
+	uint32_t *count =
+		&pages->items[h->first + number / HISTOGRAM_PAGE - h->from].counts[number % HISTOGRAM_PAGE];
+	*count = n > UINT32_MAX - *count ? UINT32_MAX : *count + (uint32_t)n;
 	return true;
 }
 

@@ -24,24 +24,24 @@ struct birth {
 
 #define NO_BIRTH UINT32_MAX
 
-/*
- * A block of the present chunk, where most blocks end. Counts lack their upper halves: within a chunk they differ by less
- * than 2^32.
- */
+/* A block of the present chunk, where most blocks end. */
 struct recent {
-	uint64_t bytes;        /* allocated by then, itself included */
-	uint32_t calls;        /* the same; of CHAINED: its entry in births[] */
-	uint32_t thread_calls; /* of its thread, the same */
-	uint32_t stretch;      /* CHAINED: a realloc made it */
-	uint32_t life;         /* NO_LIFE: it is gone */
+	uint64_t bytes;   /* allocated by then, itself included; of CHAINED: its entry in births[] */
+	uint32_t stretch; /* CHAINED: a realloc made it */
+	uint32_t life;    /* NO_LIFE: it is gone */
 };
 
 #define CHAINED UINT32_MAX
 
-/* Records of the present chunk that have one time and one thread. */
+/*
+ * Records of the present chunk that have one time and one thread, and of which each call gives a block: by the chunk's
+ * block number i, from 0, so many + i + 1 calls had been made.
+ */
 struct stretch {
 	uint64_t time_ns;
+	uint64_t calls, thread_calls; /* of all threads and of this one; modulo 2^64 */
 	uint32_t thread;
+	uint32_t first; /* of its blocks, in the chunk */
 };
 
 #define NO_LIFE UINT32_MAX
@@ -76,8 +76,8 @@ struct lives {
 	uint32_t n, room;
 	uint32_t *numbers; /* by stack: number + 1 of its item; 0: none */
 	uint32_t room_numbers;
-	struct life_histograms *histograms; /* NULL: they are not wanted */
-	struct life_batch *ended;           /* its batch */
+	bool with_histograms; /* they are wanted */
+	struct histogram_pages pages;
 
 	struct lives_thread *threads;
 	uint32_t n_threads, room_threads;
@@ -197,10 +197,9 @@ static const struct birth *close_birth(struct lives *l, uint32_t number)
 	return birth;
 }
 
-/* The count to whose lower half `lower` belongs, which is at most 2^32 - 1 below `now`. */
-static inline uint64_t whole_count(uint64_t now, uint32_t lower)
+static inline uint64_t number_of_block(const struct lives *l, const struct recent *recent)
 {
-	return now - (uint32_t)((uint32_t)now - lower);
+	return (uint64_t)(recent - l->recent) + 1;
 }
 
 /* Of a block that isn't CHAINED, without its size. */
@@ -210,12 +209,39 @@ static inline struct birth birth_of(const struct lives *l, const struct recent *
 	assert(recent->stretch < l->n_stretches);
 	return (struct birth){
 		.time_ns = stretch->time_ns,
-		.calls = whole_count(l->calls, recent->calls),
+		.calls = stretch->calls + number_of_block(l, recent),
 		.bytes = recent->bytes,
-		.thread_calls = whole_count(l->threads[stretch->thread].all_calls, recent->thread_calls),
+		.thread_calls = stretch->thread_calls + number_of_block(l, recent),
 		.thread = stretch->thread,
 		.life = recent->life,
 	};
+}
+
+/* A block of the initial state, which no call gave. What comes after it isn't known, so it is not temporary. */
+static struct birth initial_birth(const struct lives *l, const struct recent *recent)
+{
+	struct birth birth = birth_of(l, recent);
+	birth.calls = l->calls;
+	birth.thread_calls = l->threads[birth.thread].all_calls - (l->allowed + 1);
+	return birth;
+}
+
+/* A stretch for the blocks to come; one without blocks is replaced. False: no memory. */
+static bool open_stretch(struct lives *l, const struct place *at)
+{
+	if (l->n_stretches == 0 || l->stretches[l->n_stretches - 1].first < l->n_recent) {
+		if (!array_reserve(&l->stretches, l->n_stretches, &l->room_stretches, sizeof(*l->stretches)))
+			return false;
+		l->n_stretches++;
+	}
+	l->stretches[l->n_stretches - 1] = (struct stretch){
+		.time_ns = at->now_ns,
+		.calls = l->calls - l->n_recent,
+		.thread_calls = l->threads[at->thread].all_calls - l->n_recent,
+		.thread = at->thread,
+		.first = l->n_recent,
+	};
+	return true;
 }
 
 /* The next block of the chunk; its entry is made by the caller. */
@@ -244,11 +270,7 @@ static inline struct recent *add_block(struct lives *l, const struct place *at, 
 static inline void allocate(struct lives *l, const struct place *at, const struct subject *s)
 {
 	struct recent *recent = add_block(l, at, s);
-	recent->bytes = l->bytes;
-	recent->calls = (uint32_t)l->calls;
-	recent->thread_calls = (uint32_t)l->threads[at->thread].all_calls;
-	recent->stretch = l->n_stretches - 1;
-	recent->life = s->life;
+	*recent = (struct recent){ l->bytes, l->n_stretches - 1, s->life };
 }
 
 static inline uint64_t next_freed(struct place *at)
@@ -275,7 +297,7 @@ static const struct birth *take_birth(struct lives *l, uint64_t block)
 		if (recent->life == NO_LIFE)
 			return NULL;
 		recent->life = NO_LIFE;
-		return close_birth(l, recent->calls);
+		return close_birth(l, (uint32_t)recent->bytes);
 	}
 	return block_map_take(&l->map, block, &number) ? close_birth(l, number) : NULL;
 }
@@ -306,10 +328,11 @@ static inline bool take_past(struct lives *l, const struct place *at, uint64_t b
 	struct recent *recent = find_recent(l, block);
 	if (recent) {
 		const struct stretch *stretch = &l->stretches[recent->stretch];
-		const uint32_t thread_calls =
-			(uint32_t)calls_of(l, at, stretch->thread, now) - recent->thread_calls;
+		const uint64_t number = number_of_block(l, recent);
+		const uint64_t thread_calls =
+			calls_of(l, at, stretch->thread, now) - stretch->thread_calls - number;
 		recent->life = NO_LIFE;
-		past->calls = (uint32_t)now->calls - recent->calls;
+		past->calls = now->calls - stretch->calls - number;
 		past->bytes = now->bytes - recent->bytes;
 		past->time_ns = at->now_ns - stretch->time_ns;
 		past->thread = stretch->thread;
@@ -328,16 +351,15 @@ static inline bool take_past(struct lives *l, const struct place *at, uint64_t b
 	return true;
 }
 
-/* False: no memory. */
-static inline bool add_lifetime(struct lives *l, uint32_t life, const struct past *past)
+/* False: no memory. Most blocks' time is 0, which see_end() enters. */
+static inline bool add_lifetime(struct lives *l, struct life *life, const struct past *past)
 {
-	struct life_batch *ended = l->ended;
-	ended->items[ended->n++] = (struct ended_life){ past->calls, past->bytes, past->time_ns, life };
-	if (ended->n < LIFE_BATCH)
-		return true;
-	const bool fine = life_histograms_count(l->histograms);
-	l->ended = life_histograms_batch(l->histograms);
-	return fine;
+	if (past->time_ns == 0)
+		life->instant++;
+	else if (!histogram_add(&life->lifetimes.time_ns, &l->pages, past->time_ns, 1))
+		return false;
+	return histogram_add(&life->lifetimes.calls, &l->pages, past->calls, 1) &&
+	       histogram_add(&life->lifetimes.bytes, &l->pages, past->bytes, 1);
 }
 
 /* A free's effect on the stack that allocated the block. False: no memory. */
@@ -350,7 +372,7 @@ static inline bool end_life(struct lives *l, struct life *life, const struct sub
 		life->most_calls = past->calls;
 	if (l->by_width)
 		l->widths[s->width][width(past->calls)]++;
-	return !l->ended || add_lifetime(l, s->life, past);
+	return !l->with_histograms || add_lifetime(l, life, past);
 }
 
 /*
@@ -383,7 +405,8 @@ static bool free_block(struct lives *l, struct place *at, const struct subject *
 	       end_life(l, &l->items[s->life], s, &past);
 }
 
-static void leave_out(struct lives *l, const struct place *at, const struct subject *s)
+/* A call whose block isn't in the trace. False: no memory. */
+static bool leave_out(struct lives *l, const struct place *at, const struct subject *s)
 {
 	l->calls++;
 	l->bytes += s->size;
@@ -391,6 +414,15 @@ static void leave_out(struct lives *l, const struct place *at, const struct subj
 	l->last.life = LEFT_OUT;
 	if (l->first.life == NO_LIFE)
 		l->first = l->last;
+	return open_stretch(l, at);
+}
+
+/* A block that no known call gave. False: no memory. */
+static bool pass_block(struct lives *l, const struct place *at)
+{
+	assert(l->n_recent < l->room_recent);
+	l->recent[l->n_recent++] = (struct recent){ .stretch = CHAINED, .life = NO_LIFE };
+	return open_stretch(l, at);
 }
 
 static void count_resize(struct life *life, const struct birth *from, const struct subject *before,
@@ -446,7 +478,7 @@ static bool resize_block(struct lives *l, struct place *at, const struct subject
 	birth.thread = at->thread;
 	birth.life = s->life;
 	l->births[number] = birth;
-	*add_block(l, at, s) = (struct recent){ .calls = number, .stretch = CHAINED, .life = s->life };
+	*add_block(l, at, s) = (struct recent){ .bytes = number, .stretch = CHAINED, .life = s->life };
 	return true;
 }
 
@@ -508,12 +540,6 @@ static void arrive(struct place *at)
 		at->next = c->stamps[at->stamp].record;
 }
 
-static void pass_block(struct lives *l)
-{
-	assert(l->n_recent < l->room_recent);
-	l->recent[l->n_recent++].life = NO_LIFE;
-}
-
 /* Accounts for the call that begins with the record. */
 static bool see_call(struct lives *l, struct place *at)
 {
@@ -529,19 +555,15 @@ static bool see_call(struct lives *l, struct place *at)
 	case MST_OUT: {
 		assert(at->record + 1 < c->n_records);
 		const struct subject *next = &l->subjects[c->records[++at->record]];
-		if (next->unknown)
-			pass_block(l);
+		if (next->unknown && !pass_block(l, at))
+			return false;
 		return next->role == MST_ALLOC ? resize_block(l, at, s, next) : free_block(l, at, s);
 	}
 	case MST_KEEP:
 		at->freed++;
 		break;
 	case MST_CALL:
-		if (s->left_out)
-			leave_out(l, at, s);
-		else if (s->unknown)
-			pass_block(l);
-		break;
+		return s->left_out ? leave_out(l, at, s) : !s->unknown || pass_block(l, at);
 	}
 	return true;
 }
@@ -571,11 +593,10 @@ static bool see_plain(struct lives *l, struct place *at)
 			most = live > most ? live : most;
 			last.life = s->life;
 			last.size = s->size;
-			recent->bytes = now.bytes += s->size;
-			recent->calls = (uint32_t)++now.calls;
-			recent->thread_calls = (uint32_t)++now.thread_calls;
-			recent->stretch = stretch;
-			recent->life = s->life;
+			now.calls++;
+			now.thread_calls++;
+			now.bytes += s->size;
+			*recent = (struct recent){ now.bytes, stretch, s->life };
 			continue;
 		}
 		if (s->role != MST_FREE || s->life == NO_LIFE)
@@ -619,14 +640,11 @@ static bool see_plain(struct lives *l, struct place *at)
 static bool begin_stretch(struct lives *l, const struct place *at)
 {
 	struct lives_thread *thread = &l->threads[at->thread];
-	if (!array_reserve(&l->stretches, l->n_stretches, &l->room_stretches, sizeof(*l->stretches)))
-		return false;
-	l->stretches[l->n_stretches++] = (struct stretch){ at->now_ns, at->thread };
 	if (!thread->begun && !at->chunk->initial) {
 		thread->begun = true;
 		thread->began_ns = at->now_ns;
 	}
-	return true;
+	return open_stretch(l, at);
 }
 
 /* Makes room for all of the chunk's blocks. False: no memory. */
@@ -653,15 +671,14 @@ static bool keep_blocks(struct lives *l, const struct mst_chunk *chunk)
 		const struct recent *recent = &l->recent[i];
 		if (recent->life == NO_LIFE)
 			continue;
-		uint32_t number = recent->calls;
+		uint32_t number = (uint32_t)recent->bytes;
 		if (recent->stretch != CHAINED) {
 			number = open_birth(l);
 			if (number == NO_BIRTH)
 				return false;
 			l->births[number] = birth_of(l, recent);
-			/* What comes after blocks of the initial state isn't known, so none of them is temporary. */
 			if (chunk->initial)
-				l->births[number].thread_calls -= l->allowed + 1;
+				l->births[number] = initial_birth(l, recent);
 		}
 		if (!block_map_put(&l->map, l->first_recent + i, number))
 			return false;
@@ -735,8 +752,11 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct lives *l = (struct lives *)observer;
 	note_ends(l, reader);
-	if (l->histograms && !life_histograms_finish(l->histograms))
-		return MST_ERR_NOMEM;
+	for (uint32_t i = 0; l->with_histograms && i < l->n; i++) {
+		struct life *life = &l->items[i];
+		if (life->instant && !histogram_add(&life->lifetimes.time_ns, &l->pages, 0, life->instant))
+			return MST_ERR_NOMEM;
+	}
 	for (uint32_t i = 0; i < l->n_births; i++) {
 		const struct birth *birth = &l->births[i];
 		if (birth->life == NO_LIFE)
@@ -776,7 +796,7 @@ void lives_destroy(struct lives *l)
 		return;
 	free(l->items);
 	free(l->numbers);
-	life_histograms_destroy(l->histograms);
+	histogram_pages_finish(&l->pages);
 	free(l->threads);
 	free(l->pairs);
 	index_map_finish(&l->pair_of);
@@ -794,11 +814,9 @@ struct observer *lives_observer(struct lives *l)
 	return &l->observer;
 }
 
-bool lives_want_histograms(struct lives *l, unsigned jobs)
+void lives_want_histograms(struct lives *l)
 {
-	l->histograms = life_histograms_create(jobs);
-	l->ended = l->histograms ? life_histograms_batch(l->histograms) : NULL;
-	return l->histograms;
+	l->with_histograms = true;
 }
 
 void lives_want_widths(struct lives *l)
@@ -824,17 +842,10 @@ const struct life *lives_of(const struct lives *l, uint32_t stack)
 	return number ? &l->items[number - 1] : NULL;
 }
 
-const struct lifetimes *lives_lifetimes(const struct lives *l, uint32_t stack)
-{
-	const uint32_t number = stack < l->room_numbers ? l->numbers[stack] : 0;
-	assert(l->histograms);
-	return number ? life_histograms_of(l->histograms, number - 1) : NULL;
-}
-
 const struct histogram_pages *lives_pages(const struct lives *l)
 {
-	assert(l->histograms);
-	return life_histograms_pages(l->histograms);
+	assert(l->with_histograms);
+	return &l->pages;
 }
 
 const struct lives_thread *lives_threads(const struct lives *l, uint32_t *n)

@@ -16,7 +16,7 @@
 #ifndef ANALYZE_LIVES_H
 #define ANALYZE_LIVES_H
 
-#include "life_histograms.h"
+#include "histogram.h"
 #include "observer.h"
 
 struct lives;
@@ -27,8 +27,8 @@ void lives_destroy(struct lives *lives); /* NULL is allowed */
 
 struct observer *lives_observer(struct lives *lives);
 
-/* Before the replay: lives_lifetimes() will be asked for. `jobs`: see life_histograms.h. False: no memory. */
-bool lives_want_histograms(struct lives *lives, unsigned jobs);
+/* Before the replay: histograms of lifetimes will be asked for. */
+void lives_want_histograms(struct lives *lives);
 
 /* Before the replay: lives_by_width() will be asked for. */
 void lives_want_widths(struct lives *lives);
@@ -42,6 +42,11 @@ void lives_end_before(struct lives *lives, uint64_t time_ns);
  */
 bool lives_lack_identity(const struct lives *lives);
 
+/* From a block's allocation to its free: what was allocated meanwhile, and time. */
+struct lifetimes {
+	struct histogram calls, bytes, time_ns;
+};
+
 /* What became of the blocks that one stack allocated. */
 struct life {
 	uint64_t blocks; /* allocated, also by reallocs */
@@ -50,6 +55,8 @@ struct life {
 	uint64_t
 		temporary_by_heaptrack; /* frees of a block like the last allocation of all threads: stack and size */
 	uint64_t most_calls;            /* the longest lifetime in calls */
+	uint64_t instant;               /* freed within the clock's step in which they were allocated */
+	struct lifetimes lifetimes; /* in lives_pages(); it and `instant` with lives_want_histograms() */
 
 	/* Reallocs that this stack made of blocks of any stack. */
 	uint64_t resized, moved;       /* all, and those that returned another address */
@@ -65,9 +72,7 @@ struct life {
 /* After the replay: the life of a stack's blocks. NULL: it allocated none. */
 const struct life *lives_of(const struct lives *lives, uint32_t stack);
 
-/* After the replay, with lives_want_histograms(): how long a stack's blocks lived. NULL: none is known to have ended. */
-const struct lifetimes *lives_lifetimes(const struct lives *lives, uint32_t stack);
-/* The pages of these histograms. */
+/* The pages of the lives' histograms. With lives_want_histograms(). */
 const struct histogram_pages *lives_pages(const struct lives *lives);
 
 struct lives_thread {

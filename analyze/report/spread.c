@@ -18,7 +18,7 @@ void spread_finish(struct spread *s)
 static bool move_values(struct spread *s)
 {
 	for (uint64_t i = 0; i < s->n; i++) {
-		if (!histogram_add(&s->histogram, &s->pages, s->values[i]))
+		if (!histogram_add(&s->histogram, &s->pages, s->values[i], 1))
 			return false;
 	}
 	free(s->values);
@@ -35,7 +35,7 @@ bool spread_add(struct spread *s, uint64_t value)
 			return false;
 		s->values[s->n] = value;
 		s->sorted = false;
-	} else if (!histogram_add(&s->histogram, &s->pages, value)) {
+	} else if (!histogram_add(&s->histogram, &s->pages, value, 1)) {
 		return false;
 	}
 	s->n++;

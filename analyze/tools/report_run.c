@@ -47,7 +47,6 @@ struct pass {
 	struct settings settings;
 	struct profile_query at, growth;
 	struct page_run *page; /* NULL: none is asked for */
-	unsigned jobs;         /* threads that may work */
 	struct observer_list observers;
 };
 
@@ -107,8 +106,8 @@ static bool add_records(struct pass *pass, struct report *r, unsigned needs)
 	if (needs & ANY_LIVES &&
 	    (!(r->lives = lives_create(r->query->allowed)) || !add(pass, lives_observer(r->lives))))
 		return false;
-	if (r->lives && needs & NEEDS_HISTOGRAMS && !lives_want_histograms(r->lives, pass->jobs))
-		return false;
+	if (r->lives && needs & NEEDS_HISTOGRAMS)
+		lives_want_histograms(r->lives);
 	if (r->lives && needs & NEEDS_WIDTHS)
 		lives_want_widths(r->lives);
 	if (needs & NEEDS_TEMPORARIES &&
@@ -254,7 +253,7 @@ static int answer_all(const struct report_command *command, const struct tool_tr
 		      const struct extent *extent, struct page_run *page, struct report *r)
 {
 	const struct tool *tool = &command->tool;
-	struct pass pass = { .settings = tool->args.settings, .page = page, .jobs = tool_jobs(tool) };
+	struct pass pass = { .settings = tool->args.settings, .page = page };
 	struct report_query query = *r->query;
 	int status = TOOL_NO_RESULT;
 	if (!settle_marks(tool, trace, &query))

@@ -14,7 +14,6 @@
 struct pass {
 	struct settings settings;
 	struct profile_query at;
-	unsigned jobs; /* threads that may work */
 	struct observer *observers[3];
 	size_t n;
 };
@@ -35,8 +34,9 @@ static bool add_observers(struct pass *pass, struct report *r, bool lives, bool 
 	if (!lives)
 		return true;
 	r->lives = lives_create(r->query->allowed);
-	if (!r->lives || !lives_want_histograms(r->lives, pass->jobs))
+	if (!r->lives)
 		return false;
+	lives_want_histograms(r->lives);
 	if (pass->at.until < UINT64_MAX / 1000000 - 1)
 		lives_end_before(r->lives, (pass->at.until + 1) * 1000000);
 	pass->observers[pass->n++] = lives_observer(r->lives);
@@ -83,7 +83,6 @@ static int read_blocks(const struct report_command *command, const struct tool_t
 	const struct extent extent = extent_measure(trace);
 	const uint64_t begin_ns = mst_reader_info(trace->reader)->begin_ns;
 	struct pass pass = { .settings = tool->args.settings,
-			     .jobs = tool_jobs(tool),
 			     .at = { .at = command->query.at, .until = until_ms } };
 	struct report r = {
 		.query = &command->query,

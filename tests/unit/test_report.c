@@ -39,6 +39,62 @@ static void classes_cover_all_values(void **state)
 	assert_int_equal(histogram_class(UINT64_MAX), HISTOGRAM_CLASSES - 1);
 }
 
+/* The quantile of values that are given by class. */
+static uint64_t quantile(const uint32_t *counts, double share)
+{
+	uint64_t all = 0, below = 0;
+	for (unsigned i = 0; i < HISTOGRAM_CLASSES; i++)
+		all += counts[i];
+	const uint64_t rank = (uint64_t)ceil((double)all * share);
+	for (unsigned i = 0; i < HISTOGRAM_CLASSES; i++) {
+		below += counts[i];
+		if (below && below >= rank)
+			return histogram_from(i);
+	}
+	return 0;
+}
+
+static uint64_t chance(void)
+{
+	static uint64_t chances = 1;
+	chances = chances * 6364136223846793005u + 1442695040888963407u;
+	return chances >> 33;
+}
+
+/* Many histograms that grow at both ends, by values and by others, and take each other's pages. */
+static void histograms_do_not_mix(void **state)
+{
+	enum { N = 40, VALUES = 4000 };
+	static uint32_t counts[N][HISTOGRAM_CLASSES];
+	struct histogram histograms[N] = { 0 };
+	struct histogram_pages pages = { 0 };
+	(void)state;
+	for (unsigned i = 0; i < VALUES; i++) {
+		const unsigned k = chance() % N, from = chance() % N;
+		const uint64_t value = (chance() << 33 | chance() << 2) >> chance() % 64;
+		assert_true(histogram_add(&histograms[k], &pages, value, 1 + k));
+		counts[k][histogram_class(value)] += 1 + k;
+		if (i % 100)
+			continue;
+		/* A copy, as pages of others move. */
+		struct histogram_pages others = { 0 };
+		struct histogram copy = { 0 };
+		assert_true(histogram_merge(&copy, &others, &histograms[from], &pages));
+		assert_true(histogram_merge(&histograms[k], &pages, &copy, &others));
+		for (unsigned class = 0; class < HISTOGRAM_CLASSES; class ++)
+			counts[k][class] += counts[from][class];
+		histogram_pages_finish(&others);
+	}
+	for (unsigned k = 0; k < N; k++) {
+		for (unsigned share = 0; share <= 64; share++)
+			assert_int_equal(histogram_quantile(&histograms[k], &pages, share / 64.),
+					 quantile(counts[k], share / 64.));
+	}
+	/* Pages that were outgrown are used again: these take less than two and a half times what they need. */
+	assert_true(pages.n <= 1 + 5 * N * HISTOGRAM_PAGES / 2);
+	histogram_pages_finish(&pages);
+}
+
 static void quantiles_are_those_of_the_values(void **state)
 {
 	struct histogram_pages pages = { 0 }, others = { 0 };
@@ -46,7 +102,7 @@ static void quantiles_are_those_of_the_values(void **state)
 	(void)state;
 	assert_int_equal(histogram_quantile(&h, &pages, .5), 0);
 	for (uint64_t i = 0; i < 100; i++)
-		assert_true(histogram_add(&h, &pages, i < 51 ? 5 : 1000000));
+		assert_true(histogram_add(&h, &pages, i < 51 ? 5 : 1000000, 1));
 	assert_int_equal(histogram_quantile(&h, &pages, .5), 5);
 	assert_int_equal(histogram_quantile(&h, &pages, .51), 5);
 	assert_int_equal(histogram_quantile(&h, &pages, .52), 917504);
@@ -54,6 +110,11 @@ static void quantiles_are_those_of_the_values(void **state)
 	assert_true(histogram_merge(&all, &others, &h, &pages));
 	assert_int_equal(histogram_quantile(&all, &others, .51), 5);
 	assert_int_equal(histogram_quantile(&all, &others, 1), 917504);
+	/* A count stops at its largest number. */
+	assert_true(histogram_add(&all, &others, 5, UINT64_MAX));
+	assert_true(histogram_add(&all, &others, 5, 1));
+	assert_int_equal(histogram_quantile(&all, &others, 1. - 99. / UINT32_MAX), 5);
+	assert_int_equal(histogram_quantile(&all, &others, 1. - 97. / UINT32_MAX), 917504);
 	histogram_pages_finish(&pages);
 	histogram_pages_finish(&others);
 }
@@ -759,6 +820,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(classes_cover_all_values),
+		cmocka_unit_test(histograms_do_not_mix),
 		cmocka_unit_test(quantiles_are_those_of_the_values),
 		cmocka_unit_test(a_replay_has_as_many_observers_as_are_added),
 		cmocka_unit_test(a_slow_leak_under_noise_grows),
