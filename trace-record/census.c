@@ -168,7 +168,7 @@ static bool find_arenas(struct census *c)
 			return false;
 		a = &c->arenas[c->n_arenas];
 		*a = (struct census_arena){ .address = address };
-		if (!target_read(c->target, address, &a->state, sizeof(a->state)))
+		if (!glibc_heap_read_arena(&c->heap, c->target, address, &a->state))
 			return false;
 		address = a->state.next;
 		find_regions(c, c->n_arenas++);
@@ -396,8 +396,10 @@ static void free_listed(struct census *c, bool cached)
 	const struct free_lists *const l = &c->free_lists;
 
 	for (uint32_t i = 0; i < l->n; i++) {
-		if (l->blocks[i].cached == cached)
-			heap_walk_free(&c->walk, l->blocks[i].address, l->blocks[i].chunk_bytes);
+		if (l->blocks[i].cached != cached)
+			continue;
+		heap_walk_free(&c->walk, l->blocks[i].address, l->blocks[i].chunk_bytes);
+		mapped_chunks_free(&c->mapped, l->blocks[i].address);
 	}
 }
 
@@ -431,9 +433,12 @@ static void count(struct census *c, struct census_result *result)
 		result->live += c->walk.blocks[i].bytes != 0;
 		result->live_bytes += c->walk.blocks[i].bytes;
 	}
-	for (uint32_t i = 0; i < c->mapped.n; i++)
-		result->live_bytes += c->mapped.items[i].there ? mapped_chunk_usable(&c->mapped.items[i]) : 0;
-	result->live += found.blocks;
+	for (uint32_t i = 0; i < c->mapped.n; i++) {
+		if (!mapped_chunk_is_live(&c->mapped.items[i]))
+			continue;
+		result->live++;
+		result->live_bytes += mapped_chunk_usable(&c->mapped.items[i]);
+	}
 	result->unknown_mapped = c->counted.blocks > found.blocks ? c->counted.blocks - found.blocks : 0;
 }
 

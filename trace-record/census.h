@@ -22,7 +22,7 @@ struct census_arena {
 struct census_result {
 	const struct heap_block *blocks; /* those of 0 bytes don't count; until the census is destroyed */
 	size_t n_blocks;
-	const struct mapped_chunk *mapped; /* those that are there count */
+	const struct mapped_chunk *mapped; /* those that are live count */
 	uint32_t n_mapped;
 	const struct census_arena *arenas;
 	uint32_t n_arenas;

@@ -46,7 +46,7 @@ static int add_all(struct tracee *t, const struct census_result *c, bool usable)
 	for (uint32_t i = 0; i < c->n_mapped && !err; i++) {
 		const struct mapped_chunk *m = &c->mapped[i];
 
-		if (m->there)
+		if (mapped_chunk_is_live(m))
 			err = add_block(t, stack, usable, m->address + sizeof(m->chunk),
 					mapped_chunk_usable(m));
 	}

@@ -36,8 +36,11 @@ static bool add_block(struct free_lists *l, uint64_t address, uint64_t chunk_byt
 
 /* ---- the lists ---- */
 
+/* Of a bin with chunks of several sizes: 0. */
 static uint64_t bin_bytes(unsigned bin)
 {
+	if (bin >= GLIBC_TCACHE_SMALL)
+		return 0;
 	return GLIBC_CHUNK_LEAST + (uint64_t)bin * GLIBC_ALIGNMENT;
 }
 
@@ -61,23 +64,26 @@ static uint64_t chunk_bytes_of(const struct free_lists *l, uint64_t address)
 	return chunk.head & ~(uint64_t)CHUNK_BITS;
 }
 
-/* The chunk may be larger by 16 bytes, which would be too small for one. */
+/* The chunk may be larger by what would be too small for another one: by 16 bytes, with glibc 2.43 also by 32. */
 bool free_lists_may_be_cache(const struct free_lists *l, uint64_t address)
 {
-	const uint64_t least =
-		(sizeof(struct glibc_tcache) + 8 + GLIBC_ALIGNMENT - 1) / GLIBC_ALIGNMENT * GLIBC_ALIGNMENT;
+	const uint64_t least = (glibc_heap_tcache_bytes(l->heap) + 8 + GLIBC_ALIGNMENT - 1) /
+			       GLIBC_ALIGNMENT * GLIBC_ALIGNMENT;
 	const uint64_t bytes = chunk_bytes_of(l, address);
 
-	return bytes == least || bytes == least + GLIBC_ALIGNMENT;
+	return bytes >= least && bytes <= least + 2 * GLIBC_ALIGNMENT;
 }
 
 void free_lists_add_cache(struct free_lists *l, uint64_t address)
 {
+	const uint64_t chunk_bytes = chunk_bytes_of(l, address);
+	uint8_t bytes[sizeof(struct glibc_tcache)];
 	struct glibc_tcache t;
 
-	if (!heap_memory_read(l->memory, address, &t, sizeof(t)) ||
-	    !add_block(l, address, chunk_bytes_of(l, address), true))
+	if (!chunk_bytes || !heap_memory_read(l->memory, address, bytes, glibc_heap_tcache_bytes(l->heap)) ||
+	    !add_block(l, address, chunk_bytes, true))
 		return;
+	glibc_heap_parse_tcache(l->heap, bytes, &t);
 	for (unsigned i = 0; i < GLIBC_TCACHE_BINS; i++)
 		add_cursor(l, &(struct free_cursor){ .link = t.entries[i],
 						     .chunk_bytes = bin_bytes(i),

@@ -10,16 +10,17 @@
 #include "heap_memory.h"
 
 struct free_block {
-	uint64_t address, chunk_bytes;
-	bool cached; /* in use for malloc: in a thread's cache, or that itself */
+	uint64_t address;
+	uint64_t chunk_bytes; /* 0: any number */
+	bool cached;          /* in use for malloc: in a thread's cache, or that itself */
 };
 
 /* The next block of a list that is read. */
 struct free_cursor {
-	uint64_t link;   /* 0: the list has ended */
-	uint64_t before; /* links lead to what is so many bytes before a block */
-	uint64_t chunk_bytes;
-	uint64_t left; /* blocks, at most */
+	uint64_t link;        /* 0: the list has ended */
+	uint64_t before;      /* links lead to what is so many bytes before a block */
+	uint64_t chunk_bytes; /* of each; 0: they differ */
+	uint64_t left;        /* blocks, at most */
 };
 
 /* Zero-initialise, and set the first three. */

@@ -5,12 +5,70 @@
 #include <string.h>
 
 #define VERSION_LEAST 31u /* what the structures are known of */
-#define VERSION_MOST 41u
+#define VERSION_MOST 43u
 #define DATA_MOST (1u << 20)
 #define EMPTY_BINS_LEAST 8u /* bins of large chunks are nearly always empty */
-#define TCACHE_BYTES_MOST (1u << 20)
+#define TCACHE_BYTES_MOST (1u << 23)
 
-_Static_assert(sizeof(struct glibc_arena) == 2200 && sizeof(struct glibc_tcache) == 640, "as libc has them");
+/* Of an arena's bytes, what it has only with fastbins. */
+#define FAST_AT offsetof(struct glibc_arena, have_fastchunks)
+#define FAST_END offsetof(struct glibc_arena, top)
+
+_Static_assert(sizeof(struct glibc_arena) == 2200 && FAST_END - FAST_AT == 88 &&
+		       sizeof(struct glibc_tcache) == 760,
+	       "as libc has them");
+
+/* ---- structures of several versions ---- */
+
+static size_t fast_bytes(const struct glibc_heap *h)
+{
+	return h->no_fastbins ? 0 : FAST_END - FAST_AT;
+}
+
+static size_t arena_bytes(const struct glibc_heap *h)
+{
+	return FAST_AT + fast_bytes(h) + sizeof(struct glibc_arena) - FAST_END;
+}
+
+static void parse_arena(const struct glibc_heap *h, const uint8_t *bytes, struct glibc_arena *a)
+{
+	*a = (struct glibc_arena){ 0 };
+	memcpy(a, bytes, FAST_AT + fast_bytes(h));
+	memcpy(&a->top, bytes + FAST_AT + fast_bytes(h), sizeof(*a) - FAST_END);
+}
+
+bool glibc_heap_read_arena(const struct glibc_heap *h, struct target *t, uint64_t address,
+			   struct glibc_arena *a)
+{
+	uint8_t bytes[sizeof(*a)];
+
+	if (!target_read(t, address, bytes, arena_bytes(h)))
+		return false;
+	parse_arena(h, bytes, a);
+	return true;
+}
+
+static unsigned tcache_bins(const struct glibc_heap *h)
+{
+	return h->version >= 42 ? GLIBC_TCACHE_BINS : GLIBC_TCACHE_SMALL;
+}
+
+size_t glibc_heap_tcache_bytes(const struct glibc_heap *h)
+{
+	return tcache_bins(h) * (sizeof(uint16_t) + sizeof(uint64_t));
+}
+
+void glibc_heap_parse_tcache(const struct glibc_heap *h, const uint8_t *bytes, struct glibc_tcache *t)
+{
+	const unsigned bins = tcache_bins(h);
+
+	*t = (struct glibc_tcache){ 0 };
+	memcpy(t->counts, bytes, bins * sizeof(*t->counts));
+	memcpy(t->entries, bytes + bins * sizeof(*t->counts), bins * sizeof(*t->entries));
+	for (unsigned i = 0; i < bins && h->version >= 42; i++)
+		t->counts[i] =
+			h->cache_blocks > t->counts[i] ? (uint16_t)(h->cache_blocks - t->counts[i]) : 0;
+}
 
 /* ---- variables that code names ---- */
 
@@ -74,19 +132,22 @@ static bool is_aligned(uint64_t address)
 }
 
 /* An empty bin links to itself; its address is that of a chunk whose links are the bin's two. */
-static bool is_arena(const struct glibc_arena *a, uint64_t address)
+static bool is_arena(const struct glibc_heap *h, const struct glibc_arena *a, uint64_t address)
 {
-	const uint64_t bins = address + offsetof(struct glibc_arena, bins);
+	const uint64_t bins =
+		address + offsetof(struct glibc_arena, bins) - (FAST_END - FAST_AT) + fast_bytes(h);
 	unsigned empty = 0;
 
 	for (unsigned i = 0; i < GLIBC_BINS; i++) {
 		const uint64_t bin = bins + i * UINT64_C(16) - 16, first = a->bins[2 * i],
 			       last = a->bins[2 * i + 1];
 
-		if ((first == bin) != (last == bin) || !first || !is_aligned(first) || !last ||
-		    !is_aligned(last))
+		if (first == bin && last == bin) {
+			empty++;
+			continue;
+		}
+		if (first == bin || last == bin || !first || !is_aligned(first) || !last || !is_aligned(last))
 			return false;
-		empty += first == bin;
 	}
 	return empty >= EMPTY_BINS_LEAST && a->next && a->system_mem <= a->max_system_mem &&
 	       (a->top == bins - 16) == !a->system_mem;
@@ -96,9 +157,9 @@ static bool find_main_arena(struct glibc_heap *h, const uint8_t *data, size_t n)
 {
 	struct glibc_arena a;
 
-	for (size_t at = 0; at + sizeof(a) <= n; at += 8) {
-		memcpy(&a, data + at, sizeof(a));
-		if (!is_arena(&a, h->data + at))
+	for (size_t at = 0; at + arena_bytes(h) <= n; at += 8) {
+		parse_arena(h, data + at, &a);
+		if (!is_arena(h, &a, h->data + at))
 			continue;
 		h->main_arena = h->data + at;
 		return true;
@@ -106,10 +167,20 @@ static bool find_main_arena(struct glibc_heap *h, const uint8_t *data, size_t n)
 	return false;
 }
 
+/* Which of them 2.42 has was not seen, so the shape says it. */
+static bool find_arena_of_any_shape(struct glibc_heap *h, const uint8_t *data, size_t n)
+{
+	h->no_fastbins = h->version >= 42;
+	if (find_main_arena(h, data, n))
+		return true;
+	h->no_fastbins = false;
+	return h->version == 42 && find_main_arena(h, data, n);
+}
+
 /* malloc_par, as far as it is read: from n_mmaps on. */
 struct parameters {
 	int32_t counts[3]; /* n_mmaps, n_mmaps_max, max_n_mmaps */
-	uint64_t mapped, max_mapped, sbrk_base, tcache_bins, tcache_max_bytes;
+	uint64_t mapped, max_mapped, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count;
 };
 
 static size_t counts_before(const struct glibc_heap *h)
@@ -117,23 +188,32 @@ static size_t counts_before(const struct glibc_heap *h)
 	return h->version >= 35 ? 36 : 32;
 }
 
+/* glibc 2.43 adds 16 bytes too many when a mapping grows, and never takes them back. */
+static bool counts_fit(const struct glibc_heap *h, int32_t blocks, uint64_t bytes)
+{
+	return blocks ? bytes != 0 : bytes == 0 || h->version >= 43;
+}
+
 /* Those whose sbrk_base is at `base`, behind at least 40 readable bytes. */
 static bool parse_parameters(const struct glibc_heap *h, const uint8_t *base, struct parameters *p)
 {
 	memcpy(p->counts, base - counts_before(h), sizeof(p->counts));
-	memcpy(&p->mapped, base - 16, 40);
+	memcpy(&p->mapped, base - 16, 48);
 	return p->sbrk_base && p->counts[0] >= 0 && p->counts[0] <= p->counts[2] && p->counts[1] >= 0 &&
-	       (p->counts[0] == 0) == (p->mapped == 0) && p->mapped <= p->max_mapped &&
-	       p->tcache_bins <= GLIBC_TCACHE_BINS && p->tcache_max_bytes <= TCACHE_BYTES_MOST;
+	       counts_fit(h, p->counts[0], p->mapped) && p->mapped <= p->max_mapped &&
+	       p->tcache_bins <= GLIBC_TCACHE_SMALL && p->tcache_max_bytes <= TCACHE_BYTES_MOST &&
+	       p->tcache_count <= UINT16_MAX;
 }
 
 #define PARAMETERS_BEFORE 40u
-#define PARAMETERS_BEHIND 24u
+#define PARAMETERS_BEHIND 32u
 
+/* Until they are found a cache may have as many blocks as it can count. */
 static bool find_parameters(struct glibc_heap *h, const struct target *t, const uint8_t *data, size_t n)
 {
 	struct parameters p;
 
+	h->cache_blocks = UINT16_MAX;
 	for (size_t at = PARAMETERS_BEFORE; at + PARAMETERS_BEHIND <= n; at += 8) {
 		const struct mapping *m;
 
@@ -143,6 +223,7 @@ static bool find_parameters(struct glibc_heap *h, const struct target *t, const 
 		if (!m || strcmp(m->path, "[heap]") != 0)
 			continue;
 		h->parameters = h->data + at;
+		h->cache_blocks = p.tcache_count;
 		return true;
 	}
 	return false;
@@ -179,7 +260,7 @@ const char *glibc_heap_find(struct glibc_heap *h, struct target *t, const struct
 	data = malloc(n);
 	if (!data)
 		return "memory is short";
-	if (!target_read(t, h->data, data, n) || !find_main_arena(h, data, n))
+	if (!target_read(t, h->data, data, n) || !find_arena_of_any_shape(h, data, n))
 		problem = "malloc's state was not found";
 	else
 		find_parameters(h, t, data, n);
@@ -189,7 +270,7 @@ const char *glibc_heap_find(struct glibc_heap *h, struct target *t, const struct
 
 uint64_t glibc_heap_first_chunk(const struct glibc_heap *h, uint64_t heap_info, bool own)
 {
-	const uint64_t at = heap_info + (h->version >= 35 ? 48 : 32) + (own ? sizeof(struct glibc_arena) : 0);
+	const uint64_t at = heap_info + (h->version >= 35 ? 48 : 32) + (own ? arena_bytes(h) : 0);
 
 	return (at + GLIBC_ALIGNMENT - 1) & ~(uint64_t)(GLIBC_ALIGNMENT - 1);
 }

@@ -16,7 +16,8 @@
 #define GLIBC_FASTBINS 10u
 #define GLIBC_BINS 127u /* without number 0 */
 #define GLIBC_HEAP_BYTES (UINT64_C(64) << 20)
-#define GLIBC_TCACHE_BINS 64u
+#define GLIBC_TCACHE_BINS 76u
+#define GLIBC_TCACHE_SMALL 64u /* bins of one size each, which are all until 2.41 */
 #define GLIBC_ALIGNMENT 16u
 #define GLIBC_CHUNK_LEAST 32u
 
@@ -28,9 +29,10 @@ enum {
 	CHUNK_BITS = 7,
 };
 
-/* struct malloc_state of 2.31 to 2.41. */
+/* struct malloc_state. Since 2.43 it lacks what is said of fastbins. */
 struct glibc_arena {
-	int32_t mutex, flags, have_fastchunks, hole;
+	int32_t mutex, flags;
+	int32_t have_fastchunks, hole;
 	uint64_t fastbins[GLIBC_FASTBINS];
 	uint64_t top, last_remainder;
 	uint64_t bins[2 * GLIBC_BINS];
@@ -43,7 +45,7 @@ struct glibc_heap_info {
 	uint64_t arena, prev, size, usable_size;
 };
 
-/* struct tcache_perthread_struct. */
+/* struct tcache_perthread_struct. Since 2.42 that has how many blocks may come, here are those that are there. */
 struct glibc_tcache {
 	uint16_t counts[GLIBC_TCACHE_BINS];
 	uint64_t entries[GLIBC_TCACHE_BINS];
@@ -67,6 +69,8 @@ struct glibc_mapped {
 /* Addresses in the process. */
 struct glibc_heap {
 	unsigned version; /* 36 is 2.36 */
+	bool no_fastbins;
+	uint64_t cache_blocks; /* in a bin of a tcache, at most; from 2.42 on */
 	uint64_t main_arena;
 	uint64_t parameters;     /* of sbrk_base in malloc_par; 0: the main arena is not in use */
 	uint64_t errno_offset;   /* what is added to the thread pointer */
@@ -75,6 +79,15 @@ struct glibc_heap {
 
 /* Finds it. NULL, or why not: the end of a sentence about the blocks that are not known. */
 const char *glibc_heap_find(struct glibc_heap *heap, struct target *target, const struct target_object *libc);
+
+/* False: it cannot be read. */
+bool glibc_heap_read_arena(const struct glibc_heap *heap, struct target *target, uint64_t address,
+			   struct glibc_arena *arena);
+
+/* The bytes of a tcache, and what they say. */
+size_t glibc_heap_tcache_bytes(const struct glibc_heap *heap);
+void glibc_heap_parse_tcache(const struct glibc_heap *heap, const uint8_t *bytes,
+			     struct glibc_tcache *tcache);
 
 /* malloc_par by now. False: it is none any more. */
 bool glibc_heap_parameters(const struct glibc_heap *heap, struct target *target, uint64_t *sbrk_base,

@@ -124,6 +124,12 @@ static bool read_copy(const struct heap_memory *m, uint64_t address, void *to, s
 	return true;
 }
 
+/* A word that is in no part, as it is by now: of a block with a mapping of its own. */
+static bool read_outside(const struct heap_memory *m, uint64_t address, uint64_t *word)
+{
+	return m->target && !part_at(m, address) && target_read(m->target, address, word, sizeof(*word));
+}
+
 uint64_t heap_memory_now(void)
 {
 	struct timespec now;
@@ -187,7 +193,8 @@ uint32_t heap_memory_read_words(struct heap_memory *m, const uint64_t *addresses
 
 	assert(n <= HEAP_MEMORY_WORDS);
 	if (m->n_parts) {
-		while (there < n && read_copy(m, addresses[there], &words[there], sizeof(*words)))
+		while (there < n && (read_copy(m, addresses[there], &words[there], sizeof(*words)) ||
+				     read_outside(m, addresses[there], &words[there])))
 			there++;
 		return there;
 	}

@@ -19,8 +19,8 @@ struct memory_part {
 
 /* Zero-initialise, and set the target. */
 struct heap_memory {
-	struct target *target;
-	uint8_t *buffer; /* for copies */
+	struct target *target; /* NULL: there are only parts */
+	uint8_t *buffer;       /* for copies */
 	size_t buffer_bytes;
 	struct memory_part *parts; /* ascending; none: the process is read as it runs */
 	uint32_t n_parts, room;
@@ -57,7 +57,10 @@ bool heap_memory_read(struct heap_memory *memory, uint64_t address, void *to, si
 /* What heap_memory_walk() has read of the process is out of date. */
 void heap_memory_renew(struct heap_memory *memory);
 
-/* Words at addresses in no order, at most HEAP_MEMORY_WORDS. Returns how many there are, up to the first that is not there. */
+/*
+ * Words at addresses in no order, at most HEAP_MEMORY_WORDS; those in no part are as they are by now. Returns how many there
+ * are, up to the first that is not there.
+ */
 #define HEAP_MEMORY_WORDS 512u
 uint32_t heap_memory_read_words(struct heap_memory *memory, const uint64_t *addresses, uint64_t *words,
 				uint32_t n);

@@ -215,6 +215,6 @@ void heap_walk_free(struct heap_walk *w, uint64_t address, uint64_t chunk_bytes)
 {
 	struct heap_block *b = heap_walk_find(w, address);
 
-	if (b && b->bytes == bytes_of(chunk_bytes))
+	if (b && (!chunk_bytes || b->bytes == bytes_of(chunk_bytes)))
 		b->bytes = 0;
 }

@@ -48,7 +48,7 @@ struct heap_block *heap_walk_find(const struct heap_walk *walk, uint64_t address
 /* The bytes of the block's chunk; 0: it is free. */
 uint64_t heap_walk_chunk_bytes(const struct heap_block *block);
 
-/* A block is free after all, if there is one at the address whose chunk has that size. */
+/* A block is free after all, if there is one at the address whose chunk has that size; 0: any size. */
 void heap_walk_free(struct heap_walk *walk, uint64_t address, uint64_t chunk_bytes);
 
 #endif

@@ -19,15 +19,47 @@ void mapped_chunks_finish(struct mapped_chunks *c)
 	*c = (struct mapped_chunks){ 0 };
 }
 
-/* In front of an aligned block some of the mapping is not used, and prev_size says how much. */
+/* In front of an aligned block some of the mapping is not used, and prev_size says how much. Its lowest bit is another flag. */
+static uint64_t bytes_before(const struct glibc_chunk *chunk)
+{
+	return chunk->prev_size & ~UINT64_C(1);
+}
+
+/* A mapping ends with its chunk; since glibc 2.43 it has a header's bytes more, of which the block has the first word. */
+static uint64_t bytes_behind(const struct glibc_chunk *chunk)
+{
+	return -(bytes_before(chunk) + glibc_chunk_size(chunk)) % PAGE;
+}
+
 uint64_t mapped_chunk_bytes(const struct mapped_chunk *c)
 {
-	return c->chunk.prev_size + glibc_chunk_size(&c->chunk);
+	return bytes_before(&c->chunk) + glibc_chunk_size(&c->chunk) + bytes_behind(&c->chunk);
 }
 
 uint64_t mapped_chunk_usable(const struct mapped_chunk *c)
 {
-	return glibc_chunk_size(&c->chunk) - HEADER;
+	return glibc_chunk_size(&c->chunk) - (bytes_behind(&c->chunk) ? 8 : HEADER);
+}
+
+bool mapped_chunk_is_live(const struct mapped_chunk *c)
+{
+	return c->there && !c->cached;
+}
+
+void mapped_chunks_free(struct mapped_chunks *c, uint64_t block)
+{
+	uint32_t low = 0, high = c->n;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (c->items[middle].address + HEADER < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < c->n && c->items[low].address + HEADER == block)
+		c->items[low].cached = true;
 }
 
 struct glibc_mapped mapped_chunks_count(const struct mapped_chunks *c)
@@ -58,25 +90,32 @@ struct search {
 static bool is_done(const struct search *s)
 {
 	return s->chunks->n >= CHUNKS_MOST || s->chunks->n >= s->wanted->blocks ||
-	       s->bytes >= s->wanted->bytes;
+	       s->bytes >= (s->wanted->bytes + PAGE - 1) / PAGE * PAGE;
 }
 
 /* Whether a chunk lies `before` bytes behind the start of a mapping with room for `most` bytes. */
 static bool is_mapped(const struct glibc_chunk *chunk, uint64_t before, uint64_t most)
 {
-	const uint64_t size = glibc_chunk_size(chunk);
+	const uint64_t size = glibc_chunk_size(chunk), behind = bytes_behind(chunk);
 
-	return (chunk->head & CHUNK_BITS) == CHUNK_IS_MMAPPED && chunk->prev_size == before &&
-	       size >= GLIBC_CHUNK_LEAST && size % GLIBC_ALIGNMENT == 0 && size <= most - before &&
-	       (before + size) % PAGE == 0;
+	return (chunk->head & CHUNK_BITS) == CHUNK_IS_MMAPPED && bytes_before(chunk) == before &&
+	       size >= GLIBC_CHUNK_LEAST && size % GLIBC_ALIGNMENT == 0 && behind <= HEADER &&
+	       size <= most - before && behind <= most - before - size;
 }
 
 /* Where the chunk of a block with that alignment lies in a mapping. The start is one of a page. */
 static uint64_t chunk_before(uint64_t start, uint64_t alignment)
 {
-	const uint64_t before = ((start + HEADER + alignment - 1) & ~(alignment - 1)) - HEADER - start;
+	return ((start + HEADER + alignment - 1) & ~(alignment - 1)) - HEADER - start;
+}
 
-	return before && before < GLIBC_CHUNK_LEAST ? before + alignment : before;
+/* Whether there is a chunk so many bytes behind the start. */
+static bool chunk_at(const struct search *s, uint64_t start, uint64_t before, uint64_t end,
+		     struct mapped_chunk *found)
+{
+	*found = (struct mapped_chunk){ .address = start + before, .there = true };
+	return before < end - start && target_read(s->target, found->address, &found->chunk, HEADER) &&
+	       is_mapped(&found->chunk, before, end - start);
 }
 
 /*
@@ -85,27 +124,23 @@ static uint64_t chunk_before(uint64_t start, uint64_t alignment)
  */
 static bool chunk_of(const struct search *s, uint64_t start, uint64_t end, struct mapped_chunk *found)
 {
-	found->there = true;
 	for (uint64_t alignment = 2 * GLIBC_ALIGNMENT; alignment < end - start; alignment *= 2) {
 		const uint64_t before = chunk_before(start, alignment);
 
-		found->address = start + before;
-		if (before && before < end - start &&
-		    target_read(s->target, found->address, &found->chunk, HEADER) &&
-		    is_mapped(&found->chunk, before, end - start))
+		/* Where too little is left for a chunk, glibc 2.41 and before take the next place. */
+		if (before &&
+		    (chunk_at(s, start, before, end, found) ||
+		     (before < GLIBC_CHUNK_LEAST && chunk_at(s, start, before + alignment, end, found))))
 			return true;
 	}
-	found->address = start;
-	return target_read(s->target, start, &found->chunk, HEADER) &&
-	       is_mapped(&found->chunk, 0, end - start);
+	return chunk_at(s, start, 0, end, found);
 }
 
 /* Whether a page that begins so may be the start of such a mapping. */
 static bool looks_mapped(const struct glibc_chunk *chunk, uint64_t most)
 {
-	return chunk->prev_size == 0 && (chunk->head & CHUNK_BITS) == CHUNK_IS_MMAPPED &&
-	       glibc_chunk_size(chunk) && glibc_chunk_size(chunk) % PAGE == 0 &&
-	       glibc_chunk_size(chunk) <= most;
+	return bytes_before(chunk) == 0 && (chunk->head & CHUNK_BITS) == CHUNK_IS_MMAPPED &&
+	       glibc_chunk_size(chunk) && bytes_behind(chunk) <= HEADER && glibc_chunk_size(chunk) <= most;
 }
 
 /* The first page in [at, end) that may be one; `end`: none. */

@@ -12,6 +12,7 @@ struct mapped_chunk {
 	uint64_t address;         /* of the chunk */
 	struct glibc_chunk chunk; /* what was found there */
 	bool there;               /* at the last look, too */
+	bool cached;              /* free, in a thread's cache: since glibc 2.42 */
 };
 
 /* Zero-initialise. */
@@ -31,6 +32,12 @@ void mapped_chunks_find(struct mapped_chunks *chunks, struct target *target,
 
 /* Looks whether they are still there, when the process stands still. */
 void mapped_chunks_look(struct mapped_chunks *chunks, const struct target *target);
+
+/* Whether the program has it. */
+bool mapped_chunk_is_live(const struct mapped_chunk *chunk);
+
+/* The block at the address is in a cache, if it is one of them. Ascending, as they were found. */
+void mapped_chunks_free(struct mapped_chunks *chunks, uint64_t block);
 
 /* How many are there. */
 struct glibc_mapped mapped_chunks_count(const struct mapped_chunks *chunks);

@@ -36,7 +36,7 @@ static uint32_t print(const struct census_result *r)
 	for (uint32_t i = 0; i < r->n_mapped; i++) {
 		const struct mapped_chunk *m = &r->mapped[i];
 
-		if (m->there)
+		if (mapped_chunk_is_live(m))
 			printf("%" PRIx64 " %" PRIu64 "\n", m->address + sizeof(m->chunk),
 			       mapped_chunk_usable(m));
 		mapped += m->there;

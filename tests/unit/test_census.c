@@ -24,6 +24,7 @@ static struct heap_block wanted[CHUNKS_MOST];
 static size_t n_wanted;
 static uint64_t random_state = 88172645463325252u, top;
 static const struct glibc_heap layout = { .version = 36 };
+static const struct glibc_heap new_layout = { .version = 43, .no_fastbins = true, .cache_blocks = 16 };
 
 static uint64_t draw_from(uint64_t *random)
 {
@@ -160,7 +161,8 @@ static void test_lists(void **state)
 	struct free_lists l = { .heap = &layout, .memory = &copied, .most = 100 };
 	struct glibc_arena arena = { .fastbins = { START } };
 	uint64_t *const cache = &damaged[512];
-	struct glibc_tcache *const t = (struct glibc_tcache *)(void *)&cache[2];
+	uint16_t *const counts = (uint16_t *)(void *)&cache[2];
+	uint64_t *const entries = &cache[2 + 16];
 
 	(void)state;
 	memset(damaged, 0, sizeof(damaged));
@@ -169,8 +171,8 @@ static void test_lists(void **state)
 	damaged[2] = protect(START + 16, START + 64); /* a fastbin: two chunks of 32 bytes */
 	damaged[10] = protect(START + 80, 0);
 	cache[1] = 0x290 | CHUNK_PREV_IN_USE;
-	t->counts[3] = 2;
-	t->entries[3] = START + 1024;
+	counts[3] = 2;
+	entries[3] = START + 1024;
 	damaged[128] = protect(START + 1024, START + 2048);
 	damaged[256] = protect(START + 2048, START + 1024); /* it goes on, but two are counted */
 	assert_true(free_lists_may_be_cache(&l, START + 512 * 8 + 16));
@@ -192,11 +194,48 @@ static void test_lists(void **state)
 	free_lists_finish(&l);
 }
 
+/* Since 2.42 a cache says how many blocks may come, and has lists of blocks of several sizes. */
+static void test_new_cache(void **state)
+{
+	struct free_lists l = { .heap = &new_layout, .memory = &copied, .most = 100 };
+	uint64_t *const cache = &damaged[512];
+	uint16_t *const slots = (uint16_t *)(void *)&cache[2];
+	uint64_t *const entries = &cache[2 + 19];
+
+	(void)state;
+	memset(damaged, 0, sizeof(damaged));
+	top = START + sizeof(damaged) - 16;
+	set_copy(damaged);
+	cache[1] = 0x300 | CHUNK_PREV_IN_USE;
+	for (unsigned i = 0; i < GLIBC_TCACHE_BINS; i++)
+		slots[i] = 16;
+	slots[3] = 14;
+	entries[3] = START + 1024;
+	damaged[128] = protect(START + 1024, START + 2048);
+	damaged[256] = protect(START + 2048, START + 1024);
+	slots[75] = 15;
+	entries[75] = START + 8192;
+	slots[4] = 17; /* more than there may be */
+	entries[4] = START + 1024;
+	assert_true(free_lists_may_be_cache(&l, START + 512 * 8 + 16));
+	free_lists_add_cache(&l, START + 512 * 8 + 16);
+	free_lists_read(&l, 0);
+	assert_int_equal(l.n, 4);
+	for (uint32_t i = 0; i < l.n; i++)
+		assert_int_equal(l.blocks[i].chunk_bytes, l.blocks[i].address == START + 8192 ? 0
+							  : l.blocks[i].address == START + 512 * 8 + 16
+								  ? 0x300
+								  : 80);
+	free_lists_finish(&l);
+}
+
 static void test_damaged_lists(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 2000; i++) {
-		struct free_lists l = { .heap = &layout, .memory = &copied, .most = 5000 };
+		struct free_lists l = { .heap = i % 2 ? &layout : &new_layout,
+					.memory = &copied,
+					.most = 5000 };
 		struct glibc_arena arena = { 0 };
 
 		for (unsigned k = 0; k < GLIBC_FASTBINS; k++)
@@ -276,9 +315,10 @@ static void test_changing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),         cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_fence),         cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_damaged_lists), cmocka_unit_test(test_changing),
+		cmocka_unit_test(test_whole),     cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_fence),     cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_new_cache), cmocka_unit_test(test_damaged_lists),
+		cmocka_unit_test(test_changing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
