@@ -109,7 +109,8 @@ class Tests:
         """Without caches, without arenas, with many mappings, and with chunks that are kept in other ways."""
         for tunables in ("glibc.malloc.tcache_count=0", "glibc.malloc.arena_max=1", "glibc.malloc.arena_max=2",
                          "glibc.malloc.mmap_threshold=5000", "glibc.malloc.mxfast=0:glibc.malloc.tcache_count=127",
-                         "glibc.malloc.tcache_max=0", "glibc.malloc.tcache_max=300000", "glibc.malloc.perturb=85", "glibc.malloc.trim_threshold=1"):
+                         "glibc.malloc.tcache_max=0", "glibc.malloc.tcache_max=300000",
+                         "glibc.malloc.perturb=85", "glibc.malloc.trim_threshold=1"):
             with Program("env", f"GLIBC_TUNABLES={tunables}", self.program, "5") as program:
                 program.do("run 1500")
                 self.compare(program, 5)

@@ -116,6 +116,12 @@ def fish_offers(file, line, environment, path):
     return {offer.partition("=")[2] if "=" in typed else offer for offer in begun} | set(done.stderr.splitlines())
 
 
+def has_fish():
+    """Its version 3.1 has no --no-config."""
+    return shutil.which("fish") and subprocess.run(["fish", "--no-config", "-c", "true"], capture_output=True,
+                                                   check=False).returncode == 0
+
+
 SHELLS = {"bash": bash_offers, "fish": fish_offers}
 # Where fish offers other words: all spellings of an option, and options without the "=" of their values.
 FISH = {
@@ -131,7 +137,7 @@ FISH = {
 
 def main():
     args = arguments(__doc__, ("--completions", {"required": True, "metavar": "DIR"}))
-    shells = [shell for shell, needed in (("bash", os.path.exists(LIBRARY)), ("fish", shutil.which("fish"))) if needed]
+    shells = [shell for shell, needed in (("bash", os.path.exists(LIBRARY)), ("fish", has_fish())) if needed]
     if not shells:
         skip("neither bash-completion nor fish is installed")
     build, check, environment = args.build, Checks(), plain_environment()

@@ -75,7 +75,7 @@ class Tests:
         status, said = self.compile(compiler, flags, out, "-pthread", *more)
         if status == 0:
             return True
-        if re.search(r"unrecognized|unknown|invalid linker|cannot find|not supported", said):
+        if re.search(r"unrecognized|unknown|invalid linker|cannot find|not supported|error loading plugin", said):
             self.skipped.append(f"{compiler} {flags}")
         else:
             self.note(f"{compiler} {flags}", said.splitlines()[0])
@@ -203,7 +203,8 @@ class Tests:
                 count[name, pairs] = int(re.search(r"Collected : (\d+)", done.stderr).group(1))
         loops = {name: count[name, 101000] - count[name, 1000] for name in ("with", "without")}
         each = (loops["with"] - loops["without"]) / 200000
-        self.note("cost", None if 2 <= each <= 4.5 else f"{each} instructions")
+        # gcc 10 makes five of them.
+        self.note("cost", None if 2 <= each <= 5.1 else f"{each} instructions")
         runs = {"with": [], "without": []}
         for _ in range(5):
             for name, times in runs.items():

@@ -194,7 +194,10 @@ def check_packed(check, names, program, work, whole):
     os.makedirs(folder)
     for kind in ("zlib-gabi", "zlib-gnu", "zstd"):
         packed = os.path.join(folder, kind)
-        sh("objcopy", "--compress-debug-sections=" + kind, program, packed)
+        if subprocess.run(["objcopy", "--compress-debug-sections=" + kind, program, packed], capture_output=True,
+                          check=False).returncode:
+            check(f"compressed sections: objcopy lacks {kind}", kind == "zstd")
+            continue
         check(f"compressed sections: {kind}", names.ask(packed)[0] == whole)
     alone = os.path.join(folder, "alone")
     shutil.copy(program, alone)

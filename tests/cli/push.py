@@ -410,6 +410,8 @@ class Tests:
             said = ""
             while "attached to" not in said:
                 line = recorder.stderr.readline()
+                if "this build of msrec lacks libzydis" in line:
+                    return "this build cannot attach"
                 assert line, said
                 said += line
             do("alloc 5 1000")
@@ -423,6 +425,7 @@ class Tests:
         assert push.sum("alloc_space") == push.sum("inuse_space") == 5000
         assert push.sum("inuse_space", "[before the recording]") >= 1000000
         assert push.sum("alloc_space", "[before the recording]") == 0
+        return None
 
     def test_dormant(self):
         """Nothing is pushed before something is recorded."""

@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../tools"), os.path.join(HERE, "../oracle")]
 from decode import Decoder    # noqa: E402
 from decode_checks import Problem as Unreadable    # noqa: E402
-from harness import Checks, Scratch, arguments, have, until    # noqa: E402
+from harness import Checks, Scratch, arguments, have_heaptrack_print, until    # noqa: E402
 
 MIB = 1 << 20
 SLACK = 2 * MIB     # the kernel's counters lag behind by some pages a processor
@@ -163,7 +163,7 @@ def check_tools(build, trace):
     check("--to=heaptrack has them, and the peak", pages == whole.resident + [whole.peak], pages[-3:])
     check("msreplay -v tells the peak", f"at most {whole.peak >> 10} KiB of memory were resident" in
           tool("msreplay", "-v", "--massif-out-file=/dev/null", trace).stderr)
-    if have("heaptrack_print"):
+    if have_heaptrack_print():
         with open(trace + ".heaptrack", "w") as file:
             file.write(text)
         shown = subprocess.run(["heaptrack_print", trace + ".heaptrack"], capture_output=True, text=True).stdout

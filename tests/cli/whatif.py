@@ -26,7 +26,7 @@ ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.s
 CRASHES = bool(glob.glob(os.path.join(LIBRARIES, "libmimalloc.so.3.0*")))
 # Settings with which nothing is given back after a time, which a loaded machine makes longer.
 STEADY = {"jemalloc": "MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1", "mimalloc": "MIMALLOC_ALLOW_DECOMMIT=0"}
-if CRASHES:
+if CRASHES or not glob.glob(os.path.join(LIBRARIES, ALLOCATORS["mimalloc"])):
     del ALLOCATORS["mimalloc"], STEADY["mimalloc"]
 SAME = 0.15                 # of a real program's memory
 OWN = 600 << 10             # of the program itself: its data, stacks, streams

@@ -56,7 +56,7 @@ def compare(build, folder, command):
 
 def main():
     build = harness.arguments(__doc__).build
-    harness.need("valgrind")
+    harness.need_valgrind()
     for command in PROGRAMS:
         with harness.Scratch() as folder:
             compare(build, folder, command)

@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
-from harness import Problem, have, run_script  # noqa: E402
+from harness import Problem, have, have_heaptrack_print, run_script  # noqa: E402
 from heaptrack import EXACT, read_stacks  # noqa: E402
 from profile_proto import Profile  # noqa: E402
 from profiles import SQL, VALUES, Tools, read_folded, read_speedscope  # noqa: E402
@@ -190,8 +190,8 @@ def compare(name):
 
 def check_heaptrack(bench):
     """The sums of what changed. heaptrack_print takes other stacks of the two files for the same ones than we do."""
-    if not have("heaptrack_print"):
-        return "skip: heaptrack_print is not installed"
+    if not have_heaptrack_print():
+        return "skip: heaptrack_print is not installed, or has no --flamegraph-cost-type"
     costs = {"peak": (), "leaked": ("--at=end",), "allocations": ("--value=alloc_objects",)}
     compared = 0
     for old, new in (("sqlite3", "more"), ("more", "sqlite3"), ("threads", "inline_chain")):

@@ -226,6 +226,7 @@ def check_damage(tools, path):
 
 def main():
     args = harness.arguments(__doc__, "--long")
+    harness.need_heaptrack_print()
     build = args.build
     with harness.Scratch() as directory:
         tools = Tools(build, directory)

@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 CORPUS = Path(__file__).resolve().parents[2] / 'corpus'
 sys.path.insert(0, str(CORPUS))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
-from harness import Tally, arguments, by_process, installed_compat, need    # noqa: E402
+from harness import Tally, arguments, by_process, installed_compat, need_valgrind    # noqa: E402
 import cases as corpus  # noqa: E402
 from names_oracle import identifier    # noqa: E402
 
@@ -268,7 +268,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if options.answers:
         return check_answers(options.build, chosen)
-    need('valgrind')
+    need_valgrind()
     oracle = Oracle(options.build, options.usable, options.compat or installed_compat(), not options.no_cache,
                     options.long)
     tally, listed, bad = Tally(), 0, 0

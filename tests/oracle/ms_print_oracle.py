@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, arguments, need    # noqa: E402
+from harness import Scratch, arguments, need, need_valgrind    # noqa: E402
 
 OUR_STATUSES = {0, 1, 2, 255}
 MESSAGE = re.compile(rb"^(?:Line \d+: |bad time_unit: |Cannot open ).*$", re.M)
@@ -397,6 +397,7 @@ def main():
                                     "help": "where the first differing file goes"}))
     options.ms_print = options.build.file("ms_print/ms_print")
     need(options.real)
+    need_valgrind()
     count = options.count * 6 if options.long else options.count
     indices = range(count) if options.only is None else [options.only]
     with (Scratch() as directory,

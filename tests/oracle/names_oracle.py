@@ -361,7 +361,11 @@ def main():
     os.environ["MSREC_CACHE"] = ""
     with harness.Scratch() as work:
         cxx = compiled(work, "program.cpp", CXX, "g++", "-g", "-O2")
-        programs = {"C++, -O2": cxx, "D, -O2": compiled(work, "program.d", D, "gdc", "-g", "-O2")}
+        programs = {"C++, -O2": cxx}
+        if shutil.which("gdc"):
+            programs["D, -O2"] = compiled(work, "program.d", D, "gdc", "-g", "-O2")
+        else:
+            print("SKIP: no gdc")
         rustc = shutil.which("rustc") or shutil.which(os.path.expanduser("~/.cargo/bin/rustc"))
         if rustc:
             programs["Rust, -O"] = compiled(work, "legacy.rs", RUST, rustc, "-g", "-O")

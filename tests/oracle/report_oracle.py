@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Problem, have, need, run_script    # noqa: E402
+from harness import Problem, have, need_heaptrack_print, run_script    # noqa: E402
 
 PROGRAMS = {
     "sqlite3": ["sqlite3", ":memory:", "create table t(a, b); with recursive c(x) as (select 1 union all select x + 1"
@@ -189,7 +189,7 @@ def compare_again(bench):
 
 
 def main():
-    need("heaptrack", "heaptrack_print")
+    need_heaptrack_print()
     cases = [(name, compare(name)) for name in PROGRAMS] + [(name, compare_pair(name)) for name in PAIRS]
     cases.append(("jq again", compare_again))
     return run_script(__doc__, cases, Bench)

@@ -27,7 +27,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
-from harness import Tally, arguments, installed_compat, need    # noqa: E402
+from harness import Tally, arguments, installed_compat, need_valgrind    # noqa: E402
 from massif_oracle import DIFF_LINES, ENVIRONMENT, Failure, Oracle, in_family_order, run  # noqa: E402
 import cases as corpus  # noqa: E402
 
@@ -314,7 +314,7 @@ def main():
                         ('--case', {'action': 'append', 'default': [], 'help': 'only this case (repeatable)'}),
                         ('--all', {'action': 'store_true', 'help': 'all six reports of each'}),
                         ('--no-cache', {'action': 'store_true', 'help': 'run valgrind even if its answer is kept'}))
-    need('valgrind')
+    need_valgrind()
     named = {case.name: case for case in corpus.CASES}
     chosen = [(i, named[name]) for i, name in enumerate(CASES) if not options.case or name in options.case]
     oracle = XtreeOracle(options.build, 'rounded', installed_compat(), not options.no_cache, False)

@@ -56,7 +56,7 @@ class Bench:
         target = os.path.join(self.folder, name)
         c = source.endswith(".c")
         subprocess.run(compiler(cxx=not c) +
-                       (CFLAGS if c else CXXFLAGS) + [os.path.join(HERE, source), "-o", target] + list(options),
+                       (CFLAGS if c else CXXFLAGS) + [os.path.join(HERE, source), "-o", target, *options, "-ldl"],
                        check=True)
         return target
 

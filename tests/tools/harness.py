@@ -25,11 +25,14 @@ for name in ("ARGP_HELP_FMT", "COLUMNS", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", "
     os.environ.pop(name, None)
 
 
+def valgrind_version():
+    said = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True).stdout
+    return tuple(int(number) for number in re.findall(r"\d+", said)[:2])
+
+
 def installed_compat():
     """The version of Massif, as msreplay's --compat has it, whose answers are those of the installed one."""
-    said = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True).stdout
-    version = tuple(int(number) for number in re.findall(r"\d+", said)[:2])
-    return "3.24" if version >= (3, 22) else "3.19"     # since 3.22 its lists name inlined functions, too
+    return "3.24" if valgrind_version() >= (3, 22) else "3.19"     # since 3.22 its lists name inlined functions, too
 
 
 class Build:
@@ -210,6 +213,25 @@ def need(*programs):
     for program in programs:
         if not have(program):
             skip(f"{program} is not installed")
+
+
+def need_valgrind():
+    """Whose files are compared with ours: those of 3.19 and later."""
+    need("valgrind")
+    if valgrind_version() < (3, 19):
+        skip("Valgrind is older than 3.19")
+
+
+def have_heaptrack_print():
+    """With the option by which stacks are compared, which old ones lack."""
+    return have("heaptrack_print") and "--flamegraph-cost-type" in subprocess.run(
+        ["heaptrack_print", "--help"], capture_output=True, text=True, check=False).stdout
+
+
+def need_heaptrack_print():
+    need("heaptrack")
+    if not have_heaptrack_print():
+        skip("heaptrack_print is not installed, or has no --flamegraph-cost-type")
 
 
 class Problem(Exception):
