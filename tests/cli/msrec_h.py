@@ -142,7 +142,7 @@ class Tests:
             for language in ("c", "c++"):
                 done = subprocess.run(["clang", f"--target={machine}", "-ffreestanding", "-nostdinc++", *WARNINGS,
                                        "-O2", "-I", INCLUDE,
-                                       "-x", language, "-c", "-", "-S", "-o", "-"], input=SNIPPET, capture_output=True,
+                                       "-x", language, "-", "-S", "-o", "-"], input=SNIPPET, capture_output=True,
                                       text=True, timeout=60)
                 right = done.returncode == 0 and ("msrec_" in done.stdout) == (machine in RECORDED)
                 self.note(f"{machine} {language}",
