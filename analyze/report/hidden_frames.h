@@ -45,6 +45,7 @@ HIDE_FUNCTION("llvm::FoldingSet*")
 /* Rust */
 HIDE_FUNCTION("alloc::*")
 HIDE_FUNCTION("<alloc::*")
+HIDE_FUNCTION("<&alloc::*")
 HIDE_FUNCTION("core::*")
 HIDE_FUNCTION("<core::*")
 HIDE_FUNCTION("hashbrown::*")
