@@ -53,8 +53,9 @@ static bool parse_part(struct input_part *part, char *text)
 
 bool input_part_parse(struct input_part *part, const struct tool *tool, const char *input)
 {
-	*part = (struct input_part){ .until_ms = PROFILE_NO_TIME, .range = TRACE_PART_ALL };
-	char *const text = part->text = strdup(input);
+	char *const text = strdup(input);
+	*part = (struct input_part){ .until_ms = PROFILE_NO_TIME, .text = text };
+	part->range = TRACE_PART_ALL;
 	size_t n = text && access(input, F_OK) != 0 ? strlen(text) : 0;
 	/* The last "@" with a time or a mark behind it. */
 	while (n > 0 && !part->file) {

@@ -291,8 +291,10 @@ static void note_failures(struct whatif *w)
 			    "Some threads could not be made; the main thread made their calls.");
 }
 
+enum { TOUCH_SIZE = 40 };
+
 /* " Try --touch=64k.", by which players take what the program had; "" if there is no such size. */
-static void describe_touch(const struct whatif *w, uint64_t resident, char text[32])
+static void describe_touch(const struct whatif *w, uint64_t resident, char text[TOUCH_SIZE])
 {
 	static const char units[] = "kmg";
 	uint64_t bytes = live_sizes_used(&w->outline->sizes, resident) >> 10;
@@ -301,13 +303,13 @@ static void describe_touch(const struct whatif *w, uint64_t resident, char text[
 		bytes >>= 10;
 	*text = '\0';
 	if (bytes)
-		snprintf(text, 32, " Try --touch=%" PRIu64 "%c.", bytes, units[unit]);
+		snprintf(text, TOUCH_SIZE, " Try --touch=%" PRIu64 "%c.", bytes, units[unit]);
 }
 
 /* A program that doesn't use all of its blocks has less in memory than they are large. */
 static void note_untouched(struct whatif *w)
 {
-	char recorded[FIGURE_SIZE], live[FIGURE_SIZE], touch[32];
+	char recorded[FIGURE_SIZE], live[FIGURE_SIZE], touch[TOUCH_SIZE];
 	const uint64_t resident = mst_reader_peak_resident(w->report->reader);
 	const bool si = w->report->query->si;
 	describe_touch(w, resident, touch);
