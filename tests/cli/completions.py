@@ -138,6 +138,8 @@ FISH = {
 def main():
     args = arguments(__doc__, ("--completions", {"required": True, "metavar": "DIR"}))
     shells = [shell for shell, needed in (("bash", os.path.exists(LIBRARY)), ("fish", has_fish())) if needed]
+    if "fish" not in shells:
+        print("SKIP: no fish with --no-config")
     if not shells:
         skip("neither bash-completion nor fish is installed")
     build, check, environment = args.build, Checks(), plain_environment()

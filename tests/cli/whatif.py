@@ -28,6 +28,7 @@ CRASHES = bool(glob.glob(os.path.join(LIBRARIES, "libmimalloc.so.3.0*")))
 STEADY = {"jemalloc": "MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1", "mimalloc": "MIMALLOC_ALLOW_DECOMMIT=0"}
 if CRASHES or not glob.glob(os.path.join(LIBRARIES, ALLOCATORS["mimalloc"])):
     del ALLOCATORS["mimalloc"], STEADY["mimalloc"]
+    print("SKIP: mimalloc, which is not installed or crashes by itself")
 SAME = 0.15                 # of a real program's memory
 OWN = 600 << 10             # of the program itself: its data, stacks, streams
 

@@ -191,7 +191,7 @@ def compare(name):
 def check_heaptrack(bench):
     """The sums of what changed. heaptrack_print takes other stacks of the two files for the same ones than we do."""
     if not have_heaptrack_print():
-        return "skip: heaptrack_print is not installed, or has no --flamegraph-cost-type"
+        return "skip: heaptrack_print is not installed, or has no --disable-builtin-suppressions"
     costs = {"peak": (), "leaked": ("--at=end",), "allocations": ("--value=alloc_objects",)}
     compared = 0
     for old, new in (("sqlite3", "more"), ("more", "sqlite3"), ("threads", "inline_chain")):
