@@ -167,7 +167,7 @@ static bool find_main_arena(struct glibc_heap *h, const uint8_t *data, size_t n)
 	return false;
 }
 
-/* Which of them 2.42 has was not seen, so the shape says it. */
+/* glibc 2.43's arenas have no fastbins. Whether 2.42's have was not seen, so their shape says it. */
 static bool find_arena_of_any_shape(struct glibc_heap *h, const uint8_t *data, size_t n)
 {
 	h->no_fastbins = h->version >= 42;
@@ -208,7 +208,7 @@ static bool parse_parameters(const struct glibc_heap *h, const uint8_t *base, st
 #define PARAMETERS_BEFORE 40u
 #define PARAMETERS_BEHIND 32u
 
-/* Until they are found a cache may have as many blocks as it can count. */
+/* Where they are not found, a cache may have as many blocks as it can count. */
 static bool find_parameters(struct glibc_heap *h, const struct target *t, const uint8_t *data, size_t n)
 {
 	struct parameters p;

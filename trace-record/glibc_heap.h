@@ -29,7 +29,7 @@ enum {
 	CHUNK_BITS = 7,
 };
 
-/* struct malloc_state. Since 2.43 it lacks what is said of fastbins. */
+/* struct malloc_state of 2.31 to 2.41. Without fastbins, it has neither have_fastchunks nor the hole. */
 struct glibc_arena {
 	int32_t mutex, flags;
 	int32_t have_fastchunks, hole;
@@ -68,8 +68,8 @@ struct glibc_mapped {
 
 /* Addresses in the process. */
 struct glibc_heap {
-	unsigned version; /* 36 is 2.36 */
-	bool no_fastbins;
+	unsigned version;      /* 36 is 2.36 */
+	bool no_fastbins;      /* its arenas have none */
 	uint64_t cache_blocks; /* in a bin of a tcache, at most; from 2.42 on */
 	uint64_t main_arena;
 	uint64_t parameters;     /* of sbrk_base in malloc_par; 0: the main arena is not in use */

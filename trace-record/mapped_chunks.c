@@ -46,20 +46,23 @@ bool mapped_chunk_is_live(const struct mapped_chunk *c)
 	return c->there && !c->cached;
 }
 
+static int compare_address(const void *address, const void *chunk)
+{
+	const uint64_t wanted = *(const uint64_t *)address,
+		       here = ((const struct mapped_chunk *)chunk)->address;
+
+	return wanted < here ? -1 : wanted > here;
+}
+
+/* They are in the order of their addresses, as the target's mappings are. */
 void mapped_chunks_free(struct mapped_chunks *c, uint64_t block)
 {
-	uint32_t low = 0, high = c->n;
+	const uint64_t address = block - HEADER;
+	struct mapped_chunk *found =
+		c->n ? bsearch(&address, c->items, c->n, sizeof(*c->items), compare_address) : NULL;
 
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (c->items[middle].address + HEADER < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < c->n && c->items[low].address + HEADER == block)
-		c->items[low].cached = true;
+	if (found)
+		found->cached = true;
 }
 
 struct glibc_mapped mapped_chunks_count(const struct mapped_chunks *c)

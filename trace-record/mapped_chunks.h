@@ -36,7 +36,7 @@ void mapped_chunks_look(struct mapped_chunks *chunks, const struct target *targe
 /* Whether the program has it. */
 bool mapped_chunk_is_live(const struct mapped_chunk *chunk);
 
-/* The block at the address is in a cache, if it is one of them. Ascending, as they were found. */
+/* A block that is in a cache, by its address; if it is none of these, nothing. */
 void mapped_chunks_free(struct mapped_chunks *chunks, uint64_t block);
 
 /* How many are there. */
