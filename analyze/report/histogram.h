@@ -22,8 +22,8 @@ struct histogram_pages {
 		uint32_t counts[HISTOGRAM_PAGE]; /* the largest number stands for itself and more */
 	} * items;
 	uint32_t n, room;
-	uint32_t vacant[HISTOGRAM_PAGES +
-			1]; /* by length: the first of those that histograms outgrew; 0: none */
+	/* The first pages of rows that histograms outgrew, by the row's length; 0: none. */
+	uint32_t vacant[HISTOGRAM_PAGES + 1];
 };
 
 void histogram_pages_finish(struct histogram_pages *pages);

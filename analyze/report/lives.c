@@ -34,8 +34,8 @@ struct recent {
 #define CHAINED UINT32_MAX
 
 /*
- * Records of the present chunk that have one time and one thread, and of which each call gives a block: by the chunk's
- * block number i, from 0, so many + i + 1 calls had been made.
+ * Records of the present chunk that have one time and one thread, and of which each call gives a block. When the chunk's
+ * block i came, counted from 1, `calls` + i calls had been made.
  */
 struct stretch {
 	uint64_t time_ns;
@@ -197,6 +197,7 @@ static const struct birth *close_birth(struct lives *l, uint32_t number)
 	return birth;
 }
 
+/* Among the chunk's blocks, from 1. */
 static inline uint64_t number_of_block(const struct lives *l, const struct recent *recent)
 {
 	return (uint64_t)(recent - l->recent) + 1;

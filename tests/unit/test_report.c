@@ -81,8 +81,8 @@ static void histograms_do_not_mix(void **state)
 		struct histogram copy = { 0 };
 		assert_true(histogram_merge(&copy, &others, &histograms[from], &pages));
 		assert_true(histogram_merge(&histograms[k], &pages, &copy, &others));
-		for (unsigned class = 0; class < HISTOGRAM_CLASSES; class ++)
-			counts[k][class] += counts[from][class];
+		for (unsigned c = 0; c < HISTOGRAM_CLASSES; c++)
+			counts[k][c] += counts[from][c];
 		histogram_pages_finish(&others);
 	}
 	for (unsigned k = 0; k < N; k++) {
