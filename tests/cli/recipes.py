@@ -95,10 +95,14 @@ def python():
     return None
 
 
+def accepts(runtime, *options):
+    """Without running a script, which would write V8's logs where the tests are started."""
+    return subprocess.run([runtime, *options, "--version"], capture_output=True).returncode == 0
+
+
 def node():
     path = shutil.which("node")
-    done = path and subprocess.run([path, "--perf-basic-prof", "--interpreted-frames-native-stack", "-e", ""])
-    return path if done and done.returncode == 0 else None
+    return path if path and accepts(path, "--perf-basic-prof", "--interpreted-frames-native-stack") else None
 
 
 def java():
@@ -154,7 +158,7 @@ def check_jitdump(check, build, work, name):
     find, source, text, pattern = RECIPES[name]
     options, folder = JITDUMPS[name]
     runtime = find()
-    if not runtime or subprocess.run([runtime, *options, "--version"], capture_output=True).returncode:
+    if not runtime or not accepts(runtime, *options):
         print(f"SKIP: {name}, jitdump: not here, or too old")
         return
     with open(os.path.join(work, source), "w") as file:
