@@ -9,8 +9,8 @@ reports, where an option set asks for them. Only these may differ: desc:, which 
 pid and milliseconds; and the order of stacks in one of live blocks, which Massif leaves to a hash of addresses. Both
 runs get the same command, folder and environment, so that they are the same execution. Exceptions:
 
-  - Programs that read /proc/self/maps (grep, diff, cmp and gawk do, for their handlers of stack overflow) find
-    another tool in it. They are not compared.
+  - Programs that read /proc/self/maps (grep, diff, cmp and gawk do, for their handlers of stack overflow, and python3
+    since 3.14, to know how far its stack goes) find another tool in it. They are not compared.
   - Threads run in another order now and then, in Massif's own runs as well (corpus/threads).
   - Shells keep process ids as text: its length changes when they go from 9999 to 10000, say. Of programs that
     differ, Massif is run RUNS_MORE times more, and msrec once: any two equal runs suffice.
@@ -133,6 +133,11 @@ class Failure(Exception):
     """A tool failed: there is nothing to compare."""
 
 
+def python_reads_maps():
+    return subprocess.run(["python3", "-c", "import sys; sys.exit(sys.version_info < (3, 14))"],
+                          env=ENVIRONMENT).returncode == 0
+
+
 def programs(build, short):
     """(name, argv) of every program that is compared."""
     found = []
@@ -144,8 +149,9 @@ def programs(build, short):
         found.append(("sections", [str(build / "tests/oracle/sections")]))
     for count in (6000,) if short else (3000, 6000, 70000):
         found.append(("page_table %d" % count, [str(build / "tests/oracle/page_table"), str(count)]))
+    other = "python3" if python_reads_maps() else None
     for name, command in PROGRAMS:
-        if short and name not in ("python3", "bash"):
+        if name == other or short and name not in ("perl" if other else "python3", "bash"):
             continue
         if not shutil.which(command.split()[0], path=ENVIRONMENT["PATH"]):
             raise SystemExit("engine_oracle: %s is not installed (scripts/setup)" % command.split()[0])
