@@ -30,8 +30,8 @@ static size_t texts_size(const struct cache_addition *addition)
 	for (uint32_t i = 0; i < chain->n; i++) {
 		const struct symbol_line *line = &chain->lines[i];
 		const size_t sizes[] = { text_size(line->function), text_size(line->directory),
-					 text_size(line->file), text_size(line->plain),
-					 text_size(line->massif) };
+					 text_size(line->file),     text_size(line->plain),
+					 text_size(line->massif),   text_size(line->massif_3_27) };
 
 		for (size_t k = 0; k < TEXTS; k++) {
 			if (sizes[k] > CACHE_TEXT_MOST + 1)
@@ -81,18 +81,19 @@ static uint32_t draft_text(struct draft *draft, const char *text)
 static void draft_chain(struct draft *draft, const struct cache_addition *addition)
 {
 	const struct symbol_chain *chain = addition->chain;
-	const enum namecache_bare bare = !chain->bare        ? NAMECACHE_NO_BARE
-					 : chain->bare->file ? NAMECACHE_BARE_LINE
-							     : NAMECACHE_BARE_NAME;
+	struct cache_entry *entry = &draft->entries[draft->head.n_entries++];
 
-	draft->entries[draft->head.n_entries++] = (struct cache_entry){
+	*entry = (struct cache_entry){
 		.address = addition->address,
 		.first = draft->head.n_lines,
-		.n = (uint16_t)chain->n,
-		.bare = (uint8_t)bare,
-		.undescribed = addition->undescribed,
 		.linker = draft_text(draft, addition->linker),
+		.n = (uint16_t)chain->n,
+		.undescribed = addition->undescribed,
 	};
+	for (size_t i = 0; i < MASSIF_VERSIONS; i++)
+		entry->bare[i] = !chain->bare[i]        ? NAMECACHE_NO_BARE
+				 : chain->bare[i]->file ? NAMECACHE_BARE_LINE
+							: NAMECACHE_BARE_NAME;
 	for (uint32_t i = 0; i < chain->n; i++) {
 		const struct symbol_line *line = &chain->lines[i];
 
@@ -102,7 +103,9 @@ static void draft_chain(struct draft *draft, const struct cache_addition *additi
 			.text[TEXT_FILE] = draft_text(draft, line->file),
 			.text[TEXT_PLAIN] = draft_text(draft, line->plain),
 			.text[TEXT_MASSIF] = draft_text(draft, line->massif),
+			.text[TEXT_MASSIF_3_27] = draft_text(draft, line->massif_3_27),
 			.line = line->line,
+			.fileless = line->fileless,
 		};
 	}
 }

@@ -15,7 +15,15 @@
 
 #define CACHE_LINK 1u /* offset of the debug link in the texts; "": none */
 
-enum cache_text { TEXT_FUNCTION, TEXT_DIRECTORY, TEXT_FILE, TEXT_PLAIN, TEXT_MASSIF, TEXTS };
+enum cache_text {
+	TEXT_FUNCTION,
+	TEXT_DIRECTORY,
+	TEXT_FILE,
+	TEXT_PLAIN,
+	TEXT_MASSIF,
+	TEXT_MASSIF_3_27,
+	TEXTS,
+};
 
 struct cache_identity {
 	uint64_t device, inode, size, modified_ns, changed_ns; /* all 0: there is no file */
@@ -37,16 +45,17 @@ struct cache_head {
 struct cache_entry {
 	uint64_t address;
 	uint32_t first;      /* of its lines, which follow those of the entry before */
-	uint16_t n;          /* lines, at least 1 */
-	uint8_t bare;        /* enum namecache_bare */
-	uint8_t undescribed; /* 1: there was no debug information */
 	uint32_t linker;     /* the symbol, as it stands in the file: offset in the texts; 0: none */
-	uint32_t unused;     /* 0 */
+	uint16_t n;          /* lines, at least 1 */
+	uint8_t undescribed; /* 1: there was no debug information */
+	uint8_t bare[MASSIF_VERSIONS]; /* each an enum namecache_bare */
+	uint16_t unused;               /* 0 */
 };
 
 struct cache_line {
 	uint32_t text[TEXTS]; /* offset in the texts; 0: NULL */
 	int32_t line;
+	uint32_t fileless; /* 1: true */
 };
 
 /* What a file is made of: chains by address. */

@@ -61,27 +61,57 @@ static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo
 
 	dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
 	frame->base = frame->path = frame->file = NULL;
+	frame->fileless = file == 0 || file >= unit->n_files;
 	if (file < unit->n_files && (file || version >= 5))
 		frame_set_path(unit, dwarf_filesrc(unit->files, file, NULL, NULL), frame);
 	frame->line = (int)die_number(die, DW_AT_call_line);
 }
 
-/* True: the name of an inlined function comes from another compilation unit, or from dwz's common file. */
-static bool die_is_foreign(const Dwarf_Die *die)
-{
-	const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
-	Dwarf_Attribute link;
-	Dwarf_Die at = *die;
+#define UNKNOWN_INLINED "UnknownInlinedFun"
+#define LINKS_MAX 16 /* as libdw */
 
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		if (!dwarf_attr(&at, links[i], &link))
-			return false;
-		if (dwarf_whatform(&link) == DW_FORM_ref_addr || dwarf_whatform(&link) == DW_FORM_GNU_ref_alt)
-			return true;
-		if (!dwarf_formref_die(&link, &at))
-			return false;
+/*
+ * What Massif up to 3.25 calls an inlined function; NULL: by its name. It follows an origin and specifications, but never
+ * into another compilation unit or dwz's common file.
+ */
+static const char *name_in_unit(const Dwarf_Die *inlined)
+{
+	unsigned link = DW_AT_abstract_origin;
+	Dwarf_Attribute reference;
+	Dwarf_Die die = *inlined;
+
+	for (int links = 0; links < LINKS_MAX && dwarf_attr(&die, link, &reference); links++) {
+		const unsigned form = dwarf_whatform(&reference);
+
+		if (form == DW_FORM_ref_addr || form == DW_FORM_GNU_ref_alt ||
+		    !dwarf_formref_die(&reference, &die))
+			return UNKNOWN_INLINED;
+		if (dwarf_hasattr(&die, DW_AT_name))
+			return NULL;
+		link = DW_AT_specification;
 	}
-	return false;
+	return link == DW_AT_specification ? "AbsOriFnNameNotFound" : UNKNOWN_INLINED;
+}
+
+/* What Massif calls it since 3.26, which follows three references to anywhere, if they are to functions. */
+static const char *name_anywhere(const Dwarf_Die *inlined)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die die = *inlined;
+	bool artificial = false;
+	int links = 0;
+
+	while (dwarf_attr(&die, DW_AT_abstract_origin, &attribute) ||
+	       dwarf_attr(&die, DW_AT_specification, &attribute)) {
+		if (links++ == 3 || !dwarf_formref_die(&attribute, &die) ||
+		    dwarf_tag(&die) != DW_TAG_subprogram)
+			return UNKNOWN_INLINED;
+		if (dwarf_hasattr(&die, DW_AT_name))
+			return NULL;
+	}
+	if (links && dwarf_attr(&die, DW_AT_artificial, &attribute))
+		dwarf_formflag(&attribute, &artificial);
+	return artificial ? "<artificial>" : UNKNOWN_INLINED;
 }
 
 static const char *linkage_name(Dwarf_Die *die)
@@ -99,11 +129,8 @@ static void frame_set_inlined(Dwarf_Die *die, struct lineinfo_frame *frame)
 {
 	frame->inlined = dwarf_diename(die);
 	frame->linkage = linkage_name(die);
-	if (die_is_foreign(die))
-		frame->massif = "UnknownInlinedFun";
-	else if (!frame->inlined)
-		frame->massif =
-			dwarf_hasattr(die, DW_AT_abstract_origin) ? "AbsOriFnNameNotFound" : frame->linkage;
+	frame->massif = name_in_unit(die);
+	frame->massif_3_27 = name_anywhere(die);
 }
 
 /* True: indices into .debug_addr or .debug_rnglists say where a function lies. */
@@ -135,16 +162,17 @@ static const char *lacking_split(const struct unit *unit)
 	return NULL;
 }
 
-/* Massif 3.19 opens no .dwo files, and knows neither indices nor skeleton units of DWARF 5. */
+/* Notes what keeps versions of Massif (symbols.c) from the inlined calls at a place in the innermost of `scopes`. */
 static void note_unknown(struct unit *unit, uint32_t scope, struct lineinfo_frame *frame)
 {
-	const bool split = unit->lines_die.cu != unit->tree_die.cu;
 	Dwarf_Half version = 0;
 
-	frame->split = split;
-	frame->uninlined = split || (scope != RANGES_NONE &&
-				     (unit->scopes[scope].local || die_is_indexed(&unit->scopes[scope].die)));
-	if (split)
+	frame->split = unit->lines_die.cu != unit->tree_die.cu;
+	if (scope != RANGES_NONE) {
+		frame->hidden = unit->scopes[scope].hidden;
+		frame->indexed = die_is_indexed(&unit->scopes[scope].die);
+	}
+	if (frame->split)
 		dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
 	frame->lineless = version >= 5;
 }
@@ -166,7 +194,7 @@ size_t unit_frames(struct unit *unit, uint64_t address, struct lineinfo_frame *f
 			break;
 		frame_set_inlined(&inlined->die, &frame);
 		frames[n++] = frame;
-		frame.inlined = frame.linkage = frame.massif = NULL;
+		frame.inlined = frame.linkage = frame.massif = frame.massif_3_27 = NULL;
 		frame_locate_call(unit, &inlined->die, &frame);
 		scope = inlined->parent;
 	}

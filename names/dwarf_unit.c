@@ -15,7 +15,7 @@ struct walk {
 	struct unit *unit;
 	struct dwarf_limits *limits;
 	size_t dies_left;
-	bool local; /* inside a function's own type, or the model of inlined copies */
+	bool hidden; /* inside a type or a module */
 };
 
 /* Skips ranges at 0, which linkers leave of functions that they dropped. */
@@ -124,20 +124,20 @@ static uint32_t scope_add(struct walk *walk, Dwarf_Die *die, uint32_t parent)
 	if (!any)
 		return SCOPE_NONE;
 	assert(parent == SCOPE_NONE || parent < unit->n_scopes); /* so chains of parents end */
-	unit->scopes[unit->n_scopes] = (struct scope){ *die, parent, walk->local };
+	unit->scopes[unit->n_scopes] = (struct scope){ *die, parent, walk->hidden };
 	return unit->n_scopes++;
 }
 
 static void walk_children(struct walk *walk, Dwarf_Die *parent, uint32_t scope, int depth);
 
-/* Functions below `die` that are no part of a function around it. */
-static void walk_apart(struct walk *walk, Dwarf_Die *die, bool local, int depth)
+/* Functions in a type, which are no part of a function around it, or in a module. */
+static void walk_hidden(struct walk *walk, Dwarf_Die *die, int depth)
 {
-	const bool before = walk->local;
+	const bool before = walk->hidden;
 
-	walk->local |= local;
+	walk->hidden = true;
 	walk_children(walk, die, SCOPE_NONE, depth);
-	walk->local = before;
+	walk->hidden = before;
 }
 
 static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int depth)
@@ -149,7 +149,7 @@ static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int dept
 			break;
 		/* A declaration; or the model of inlined copies, which has the function's own types. */
 		if (dwarf_hasattr(die, DW_AT_inline))
-			walk_apart(walk, die, true, depth + 1);
+			walk_children(walk, die, SCOPE_NONE, depth + 1);
 		return;
 	case DW_TAG_inlined_subroutine: {
 		uint32_t inner = scope_add(walk, die, scope);
@@ -160,13 +160,13 @@ static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int dept
 	}
 	case DW_TAG_lexical_block:
 	case DW_TAG_namespace:
-	case DW_TAG_module:
 		break;
+	case DW_TAG_module:
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_enumeration_type:
-		walk_apart(walk, die, scope != SCOPE_NONE, depth + 1);
+		walk_hidden(walk, die, depth + 1);
 		return;
 	default:
 		return;

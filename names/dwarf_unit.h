@@ -17,7 +17,7 @@
 struct scope {
 	Dwarf_Die die;   /* DW_TAG_subprogram or DW_TAG_inlined_subroutine */
 	uint32_t parent; /* of an inlined one: the scope that it was inlined into */
-	bool local; /* in a member function of a function's own type: Massif 3.19 sees no inlined calls there */
+	bool hidden;     /* inside a type or a module, where Massif up to 3.25 looks for no inlined calls */
 };
 
 struct unit {

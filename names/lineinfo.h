@@ -27,17 +27,22 @@ struct lineinfo *lineinfo_open(Dwfl_Module *module, Elf *debug_file, uint64_t sh
 void lineinfo_close(struct lineinfo *lineinfo); /* NULL is allowed */
 
 struct lineinfo_frame {
-	const char *inlined; /* an inlined function's plain name; NULL: unknown, or last */
-	const char *linkage; /* the same function's linkage name, mangled; NULL: none */
-	const char *massif;  /* what Massif 3.19, which doesn't find it, has in its place; NULL: the same */
-	const char *base;    /* the directory that a relative `path` starts from; NULL: none */
-	const char *path;    /* directory, slash, file as recorded; NULL: unknown */
-	const char *file;    /* inside `path`: the file's name as the line table has it */
-	int line;            /* 0: unknown */
-	const char *lacks;   /* of the first: the .dwo file that has its inlined calls, if it was not found */
-	bool uninlined;      /* of the first: Massif 3.19 knows none of these inlined calls */
-	bool lineless;       /* of the first: nor the line */
-	bool split;          /* of the first: it comes from a .dwo file, or would */
+	const char *inlined;     /* an inlined function's plain name; NULL: unknown, or last */
+	const char *linkage;     /* the same function's linkage name, mangled; NULL: none */
+	const char *massif;      /* what Massif, which doesn't find it, has in its place; NULL: the same */
+	const char *massif_3_27; /* the same of 3.27, which finds more */
+	const char *base;        /* the directory that a relative `path` starts from; NULL: none */
+	const char *path;        /* directory, slash, file as recorded; NULL: unknown */
+	const char *file;        /* inside `path`: the file's name as the line table has it */
+	int line;                /* 0: unknown */
+	bool fileless;     /* Massif finds no file for the call: it takes file 0 for none in DWARF 5, too */
+	const char *lacks; /* of the first: the .dwo file that has its inlined calls, if it was not found */
+
+	/* Of the first: what some versions of Massif cannot read. */
+	bool split;    /* the inlined calls come from a .dwo file, or would */
+	bool hidden;   /* they are in functions inside a type or a module */
+	bool indexed;  /* an index says where their function lies */
+	bool lineless; /* so it is with the lines: the file's own unit is a skeleton of DWARF 5 */
 };
 
 /*

@@ -23,7 +23,7 @@
 #include "string_pool.h"
 
 /* Raise it when msrec finds other names in the same files. */
-#define RULES "3"
+#define RULES "4"
 
 #define SETTLED_NS 2000000000U /* a file may change twice in one tick of its clock */
 #define DAY_S (24 * 60 * 60)   /* how often a file's age is renewed */
@@ -87,6 +87,15 @@ static char *path_create(const char *folder, const struct namecache_module *modu
 
 /* ---- reading ---- */
 
+static bool bare_is_sound(const struct cache_entry *entry)
+{
+	for (size_t i = 0; i < MASSIF_VERSIONS; i++) {
+		if (entry->bare[i] > NAMECACHE_BARE_NAME)
+			return false;
+	}
+	return true;
+}
+
 /* True: each entry has lines of its own, which follow those of the entry before. */
 static bool entries_are_sound(const struct cache_entry *entries, const struct cache_head *head)
 {
@@ -94,7 +103,7 @@ static bool entries_are_sound(const struct cache_entry *entries, const struct ca
 
 	for (uint32_t i = 0; i < head->n_entries; i++) {
 		if (entries[i].first != n || entries[i].n == 0 || entries[i].n > head->n_lines - n ||
-		    entries[i].bare > NAMECACHE_BARE_NAME || entries[i].undescribed > 1)
+		    !bare_is_sound(&entries[i]) || entries[i].undescribed > 1)
 			return false;
 		n += entries[i].n;
 	}
@@ -285,6 +294,8 @@ static bool line_take(const struct namecache *cache, uint32_t i, struct symbol_l
 		.line = kept->line,
 		.plain = text_at(cache, kept->text[TEXT_PLAIN]),
 		.massif = text_at(cache, kept->text[TEXT_MASSIF]),
+		.massif_3_27 = text_at(cache, kept->text[TEXT_MASSIF_3_27]),
+		.fileless = kept->fileless,
 	};
 	return true;
 }
@@ -321,7 +332,10 @@ size_t namecache_find(const struct namecache *cache, uint64_t address, struct sy
 
 	if (!entry || entry->n > max || !text_fits(cache, entry->linker) || !lines_take(cache, entry, lines))
 		return 0;
-	*found = (struct namecache_entry){ entry->bare, text_at(cache, entry->linker), entry->undescribed };
+	*found = (struct namecache_entry){ .linker = text_at(cache, entry->linker),
+					   .undescribed = entry->undescribed };
+	for (size_t i = 0; i < MASSIF_VERSIONS; i++)
+		found->bare[i] = (enum namecache_bare)entry->bare[i];
 	return entry->n;
 }
 
@@ -360,8 +374,10 @@ static bool take_over(struct namecache *cache)
 		*chain = (struct symbol_chain){ .n = entry->n, .lines = lines };
 		if (!lines_take(cache, entry, lines))
 			continue;
-		if (entry->bare != NAMECACHE_NO_BARE)
-			chain->bare = entry->bare == NAMECACHE_BARE_LINE ? lines : &no_line;
+		for (size_t k = 0; k < MASSIF_VERSIONS; k++) {
+			if (entry->bare[k] != NAMECACHE_NO_BARE)
+				chain->bare[k] = entry->bare[k] == NAMECACHE_BARE_LINE ? lines : &no_line;
+		}
 		if (text_fits(cache, entry->linker)) {
 			const struct cache_addition addition = { entry->address, chain,
 								 text_at(cache, entry->linker),

@@ -54,7 +54,7 @@ void namecache_close(struct namecache *cache); /* NULL is allowed */
 /* True: the cache is about these files. */
 bool namecache_is_about(const struct namecache *cache, const struct namecache_module *module);
 
-/* What Massif knows of an address, and of 3.19 a chain's `bare` in the cache. */
+/* What a version of Massif knows of an address; in the cache, a chain's `bare`. */
 enum namecache_bare {
 	NAMECACHE_NO_BARE,
 	NAMECACHE_BARE_LINE, /* the first line, without calls */
@@ -63,7 +63,7 @@ enum namecache_bare {
 
 /* What is known of an address beside its lines. */
 struct namecache_entry {
-	enum namecache_bare bare;
+	enum namecache_bare bare[MASSIF_VERSIONS];
 	const char *linker; /* the symbol as it stands in the file; NULL: none */
 	bool undescribed;   /* no debug information was found */
 };

@@ -227,7 +227,9 @@ static void line_set_inlined(struct symbols *symbols, const struct lineinfo_fram
 
 static struct symbol_line line_create(struct symbols *symbols, const struct lineinfo_frame *frame)
 {
-	struct symbol_line line = { .massif = frame->massif };
+	struct symbol_line line = { .massif = frame->massif,
+				    .massif_3_27 = frame->massif_3_27,
+				    .fileless = frame->fileless };
 
 	line_set_inlined(symbols, frame, &line);
 	if (!frame->path)
@@ -243,21 +245,35 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 struct description {
 	size_t n;
 	struct symbol_line lines[CHAIN_MAX];
-	enum namecache_bare bare, bare_3_24;
+	enum namecache_bare bare[MASSIF_VERSIONS];
 	bool is_new;      /* the name cache lacks it, and the same would be found again */
 	bool undescribed; /* there is no debug information */
 };
 
-/* What Massif knows of an address: both versions open no .dwo files; only 3.24 knows indices and DWARF 5's skeletons. */
+static void set_bare(struct description *description, enum namecache_bare bare)
+{
+	for (size_t i = 0; i < MASSIF_VERSIONS; i++)
+		description->bare[i] = bare;
+}
+
+/*
+ * What Massif knows of an address. No version opens .dwo files; 3.19 knows neither indices nor DWARF 5's skeletons; only
+ * 3.27 looks for inlined calls in types and modules.
+ */
 static void limit_knowledge(const struct lineinfo_frame *first, bool outside_text,
 			    struct description *description)
 {
-	if (outside_text) {
-		description->bare = description->bare_3_24 = NAMECACHE_BARE_NAME;
-	} else if (first->uninlined || first->lineless) {
-		description->bare = first->lineless ? NAMECACHE_BARE_NAME : NAMECACHE_BARE_LINE;
-		description->bare_3_24 = first->split ? NAMECACHE_BARE_LINE : NAMECACHE_NO_BARE;
-	}
+	set_bare(description, outside_text   ? NAMECACHE_BARE_NAME
+			      : first->split ? NAMECACHE_BARE_LINE
+					     : NAMECACHE_NO_BARE);
+	if (outside_text)
+		return;
+	if (first->hidden)
+		description->bare[MASSIF_3_19] = description->bare[MASSIF_3_24] = NAMECACHE_BARE_LINE;
+	if (first->indexed)
+		description->bare[MASSIF_3_19] = NAMECACHE_BARE_LINE;
+	if (first->lineless)
+		description->bare[MASSIF_3_19] = NAMECACHE_BARE_NAME;
 }
 
 static void describe_from_files(struct symbols *symbols, struct symbol_module *module, uint64_t address,
@@ -287,8 +303,8 @@ static void describe_from_files(struct symbols *symbols, struct symbol_module *m
 /* Copies the texts, which come from an untrusted file, in printable form. */
 static void keep_texts(struct symbols *symbols, struct symbol_line *line)
 {
-	const char **texts[] = { &line->function, &line->directory, &line->file, &line->plain,
-				 &line->massif };
+	const char **texts[] = { &line->function, &line->directory, &line->file,
+				 &line->plain,    &line->massif,    &line->massif_3_27 };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (*texts[i])
@@ -305,10 +321,8 @@ static bool describe_from_cache(struct symbols *symbols, const struct namecache 
 	description->n = cache ? namecache_find(cache, address, description->lines, CHAIN_MAX, &entry) : 0;
 	for (size_t i = 0; i < description->n; i++)
 		keep_texts(symbols, &description->lines[i]);
-	description->bare = entry.bare;
+	memcpy(description->bare, entry.bare, sizeof(entry.bare));
 	description->undescribed = entry.undescribed;
-	/* Nothing is kept of .dwo files. */
-	description->bare_3_24 = entry.bare == NAMECACHE_BARE_NAME ? NAMECACHE_BARE_NAME : NAMECACHE_NO_BARE;
 	*linker = entry.linker;
 	return description->n;
 }
@@ -322,7 +336,7 @@ static void describe(struct symbols *symbols, struct symbol_module *module, uint
 	/* Debug information that was not there may be by now. */
 	if (describe_from_cache(symbols, cache, address, description, &linker) && !description->undescribed)
 		return;
-	description->bare = description->bare_3_24 = NAMECACHE_NO_BARE;
+	set_bare(description, NAMECACHE_NO_BARE);
 	describe_from_files(symbols, module, address, description);
 }
 
@@ -334,7 +348,7 @@ static const struct symbol_line *bare_line(enum namecache_bare knowledge, const 
 		return NULL;
 	*bare = knowledge == NAMECACHE_BARE_LINE ? lines[0] : (struct symbol_line){ .line = 0 };
 	bare->function = lines[n - 1].function;
-	bare->plain = bare->massif = NULL;
+	bare->plain = bare->massif = bare->massif_3_27 = NULL;
 	return bare;
 }
 
@@ -346,7 +360,8 @@ static struct symbol_chain *chain_create(struct symbols *symbols, const struct d
 	struct symbol_line *lines;
 
 	assert(n > 0 && n <= CHAIN_MAX);
-	chain = pool_take(&symbols->addresses.chains, sizeof(*chain) + (n + 2) * sizeof(*lines));
+	chain = pool_take(&symbols->addresses.chains,
+			  sizeof(*chain) + (n + MASSIF_VERSIONS) * sizeof(*lines));
 	if (!chain) {
 		symbols->sources.notices.starved = true;
 		return NULL;
@@ -356,8 +371,8 @@ static struct symbol_chain *chain_create(struct symbols *symbols, const struct d
 	if (function)
 		lines[n - 1].function = function;
 	*chain = (struct symbol_chain){ .n = (uint32_t)n, .lines = lines };
-	chain->bare = bare_line(description->bare, lines, n, &lines[n]);
-	chain->bare_3_24 = bare_line(description->bare_3_24, lines, n, &lines[n + 1]);
+	for (size_t i = 0; i < MASSIF_VERSIONS; i++)
+		chain->bare[i] = bare_line(description->bare[i], lines, n, &lines[n + i]);
 	return chain;
 }
 

@@ -84,12 +84,24 @@ struct symbol_line {
 	int line;              /* 0: unknown, or code of no one line */
 	const char *plain;  /* of an inlined function whose `function` says more: its own name; else NULL */
 	const char *massif; /* Massif's name of an inlined function that it does not find; else NULL */
+	const char *massif_3_27; /* the same of 3.27, which finds more */
+	bool fileless;           /* to Massif the file of this call is ??? */
+};
+
+/* Versions of Massif that know different things of inlined functions. 3.27 is as 3.26, and 3.24 as 3.22 to 3.25. */
+enum massif_version {
+	MASSIF_3_19,
+	MASSIF_3_24,
+	MASSIF_3_27,
+	MASSIF_VERSIONS,
 };
 
 /* What Massif calls the function. NULL: unknown. */
-static inline const char *symbol_line_massif(const struct symbol_line *line)
+static inline const char *symbol_line_massif(const struct symbol_line *line, enum massif_version version)
 {
-	return line->massif ? line->massif : line->plain ? line->plain : line->function;
+	const char *instead = version == MASSIF_3_27 ? line->massif_3_27 : line->massif;
+
+	return instead ? instead : line->plain ? line->plain : line->function;
 }
 
 /*
@@ -102,9 +114,8 @@ static inline const char *symbol_line_massif(const struct symbol_line *line)
 struct symbol_chain {
 	uint32_t n; /* at least 1 */
 	const struct symbol_line *lines;
-	/* All that Massif knows, if it knows less; else NULL. */
-	const struct symbol_line *bare;      /* 3.19 */
-	const struct symbol_line *bare_3_24; /* 3.24 */
+	const struct symbol_line
+		*bare[MASSIF_VERSIONS]; /* all that Massif knows, if it knows less; else NULL */
 };
 
 /* Never NULL: one line without content means "unknown". Valid until symbols_destroy(). */

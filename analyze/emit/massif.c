@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "compat_names.h"
 #include "emit.h"
 
 #define ROOT_TEXT "(heap allocation functions) malloc/new/new[], --alloc-fns, etc."
@@ -113,7 +114,7 @@ struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame)
 	if (view->settings->compat == COMPAT_FIXED)
 		return *symbolize_describe(view->symbolizer, frame);
 	chain = symbolize_describe_at_end(view->symbolizer, frame);
-	bare = view->settings->compat == COMPAT_3_19 ? chain->bare : chain->bare_3_24;
+	bare = compat_bare(view->settings->compat, chain);
 	return bare ? (struct symbol_chain){ .n = 1, .lines = bare } : *chain;
 }
 
@@ -124,8 +125,7 @@ static void write_place(struct out *out, const struct emit_view *view, uint32_t 
 	const char *object = view->settings->compat == COMPAT_FIXED
 				     ? symbolize_object(view->symbolizer, frame)
 				     : symbolize_object_at_end(view->symbolizer, frame);
-	const char *function =
-		view->settings->compat == COMPAT_FIXED ? line->function : symbol_line_massif(line);
+	const char *function = compat_name(view->settings->compat, line);
 
 	if (physical && !view->settings->show_below_main &&
 	    symbolize_role(view->symbolizer, frame) == SYMBOL_BELOW_MAIN)
@@ -134,7 +134,9 @@ static void write_place(struct out *out, const struct emit_view *view, uint32_t 
 	out_hex(out, symbolize_address(view->symbolizer, frame));
 	out_text(out, ": ");
 	out_text(out, function ? function : "???");
-	if (line->file) {
+	if (line->fileless && view->settings->compat != COMPAT_FIXED) {
+		out_printf(out, " (\?\?\?:%d)\n", line->line);
+	} else if (line->file) {
 		out_text(out, " (");
 		write_directory(out, view->settings, line->directory);
 		out_text(out, line->file);

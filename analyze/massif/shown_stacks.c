@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "compat_names.h"
 
 /*
  * Massif captures 50 frames more than it shows. The innermost, unless a request or a system call led
@@ -67,14 +68,14 @@ static const struct symbol_line *inlined_lines(const struct shown_stacks *c, uin
 	if (compat == COMPAT_3_19)
 		return NULL;
 	chain = symbolize_describe(c->symbolizer, frame);
-	if (compat == COMPAT_FIXED || !chain->bare_3_24)
+	if (!compat_bare(compat, chain))
 		*n = chain->n - 1;
 	return chain->lines;
 }
 
 static const char *inlined_name(const struct shown_stacks *c, const struct symbol_line *line)
 {
-	return c->settings->compat == COMPAT_FIXED ? line->function : symbol_line_massif(line);
+	return compat_name(c->settings->compat, line);
 }
 
 /* An inlined function is known by the name that is printed; with compat at its default by its plain name, too. */
@@ -99,12 +100,12 @@ static const struct symbol_line *inlined_other(const struct shown_stacks *c, uin
 	return NULL;
 }
 
-/* The innermost function inlined at the frame, or NULL. Only 3.24 looks there behind frames without a name. */
+/* The innermost function inlined at the frame, or NULL. Only Massif since 3.22 looks there behind frames without a name. */
 static const struct symbol_line *inlined_first(const struct shown_stacks *c, uint32_t frame)
 {
 	uint32_t n = 0;
 	const struct symbol_line *lines =
-		c->settings->compat == COMPAT_3_24 ? inlined_lines(c, frame, &n) : NULL;
+		c->settings->compat >= COMPAT_3_24 ? inlined_lines(c, frame, &n) : NULL;
 
 	return n && inlined_name(c, &lines[0]) ? &lines[0] : NULL;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Massif's allocation functions: of 3.19, and of 3.24. */
+/* Massif's allocation functions: of 3.19, and since 3.22. */
 static const char *const alloc_fns_3_19[] = {
 	"malloc",
 	"__builtin_new",
@@ -48,7 +48,7 @@ static const char *const alloc_fns_3_24[] = {
 
 static const char *const *alloc_fns_of(enum compat compat)
 {
-	return compat == COMPAT_3_24 ? alloc_fns_3_24 : alloc_fns_3_19;
+	return compat >= COMPAT_3_24 ? alloc_fns_3_24 : alloc_fns_3_19;
 }
 
 /* ---- Lists ---- */

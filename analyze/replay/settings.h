@@ -29,6 +29,8 @@ enum compat {
 	COMPAT_FIXED, /* the right answer */
 	COMPAT_3_19,  /* that of 3.19, byte for byte */
 	COMPAT_3_24,  /* that of 3.24, which also looks for inlined functions in its lists */
+	COMPAT_3_27,  /* that of 3.27, which also finds the names of inlined functions of other units */
+	COMPAT_LATEST = COMPAT_3_27,
 };
 
 enum xtree_memory {

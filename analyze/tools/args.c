@@ -60,7 +60,8 @@ static const struct argp_option options[] = {
 	  "the 'real' allocator did, or what was 'requested' (rounded); alone or 'yes' is 'real', 'no' is 'rounded'",
 	  10 },
 	{ "compat", KEY_COMPAT, "VERSION", 0,
-	  "what Massif gets wrong: 'fixed', or as in '3.19', '3.24' or the 'latest' of these (fixed)", 10 },
+	  "what Massif gets wrong: 'fixed', as in '3.19', '3.24', '3.27', or the 'latest' of these (fixed)",
+	  10 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_ARG_OPTIONAL,
 	  "count stacks, as deep as they are at calls (no)", 10 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_ARG_OPTIONAL,
@@ -222,16 +223,17 @@ static int parse_compat(struct args *args, const struct option_value *value)
 		[COMPAT_FIXED] = "fixed",
 		[COMPAT_3_19] = "3.19",
 		[COMPAT_3_24] = "3.24",
+		[COMPAT_3_27] = "3.27",
 		"latest", /* of these */
 		NULL,
 	};
 	unsigned version = COMPAT_FIXED;
 	const int error =
-		option_value_word(value, versions, "should be 3.19, 3.24, latest or fixed", &version);
+		option_value_word(value, versions, "should be 3.19, 3.24, 3.27, latest or fixed", &version);
 	args->settings.compat_given = true;
 	return error ? error
 		     : settings_set_compat(&args->settings,
-					   version <= COMPAT_3_24 ? (enum compat)version : COMPAT_3_24);
+					   version <= COMPAT_LATEST ? (enum compat)version : COMPAT_LATEST);
 }
 
 static int parse_xtree(struct args *args, const struct option_value *value)

@@ -446,15 +446,23 @@ this_end:
 """
 
 
+def tree_of(build, trace, compat):
+    """What msreplay prints of all that is live."""
+    return sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--detailed-freq=1", "--threshold=0",
+              "--compat=" + compat, "--massif-out-file=-", trace)
+
+
 def check_units_apart(check, build, work):
-    """As Massif 3.19 itself shows it, which has no name for functions that another unit describes."""
+    """As Massif itself shows it, which until 3.26 had no name for functions that another unit describes."""
     source, program, trace = (os.path.join(work, "apart" + end) for end in (".s", "", ".zst"))
     with open(source, "w", encoding="utf-8") as file:
         file.write(UNITS_APART)
     sh("gcc", "-o", program, source)
     sh(build.file("trace-record/msrec"), "-q", "-f", "-o", trace, program)
     for compat, expected in (("fixed", ["take_here", "take_elsewhere", "take_elsewhere", "made"]),
-                             ("3.19", ["take_here", "UnknownInlinedFun", "UnknownInlinedFun", "made"])):
+                             ("3.19", ["take_here", "UnknownInlinedFun", "UnknownInlinedFun", "made"]),
+                             ("3.24", ["take_here", "UnknownInlinedFun", "UnknownInlinedFun", "made"]),
+                             ("3.27", ["take_here", "take_elsewhere", "take_elsewhere", "made"])):
         shown = sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--compat=" + compat, "--detailed-freq=5",
                    "--massif-out-file=-", trace)
         functions_shown = re.findall(r"^ n1: \d+ 0x[0-9A-F]+: (\w+) \(this.c:1\)$", shown, re.M)
@@ -476,25 +484,83 @@ int main(int n, char **v) { (void)v; outer(n); return 0; }
 """
 
 
+INNER = """#include <cstdlib>
+void *volatile kept;
+static inline __attribute__((always_inline)) void take(int n) { kept = malloc(n); }
+struct type { __attribute__((noinline)) static void outer(int n); };
+__attribute__((noinline)) void around(int n) {
+	struct inner { __attribute__((noinline)) static void outer(int n) { take(n); } };
+	inner::outer(n);
+}
+int main(int n, char **) { around(n); return 0; }
+"""
+
+MODULE = """module shapes
+  use iso_c_binding
+  interface
+    type(c_ptr) function get(n) bind(c, name="malloc")
+      import :: c_ptr, c_size_t
+      integer(c_size_t), value :: n
+    end function
+  end interface
+  type(c_ptr), volatile :: kept
+contains
+  subroutine take(n)
+    integer(c_size_t), intent(in) :: n
+    kept = get(n)
+  end subroutine
+  subroutine outer(n)
+    integer(c_size_t), intent(in) :: n
+    call take(n)
+  end subroutine
+end module
+"""
+
+MODULE_USER = """program p
+  use shapes
+  call outer(1_c_size_t)
+end program
+"""
+
+CALLS = ["take (program.c:3)", "outer (program.c:5)"]
+ALONE = ["outer (program.c:3)"]
+INNER_CALLS, INNER_ALONE = ["take (program.cpp:3)", "outer (program.cpp:6)"], ["outer (program.cpp:3)"]
+MODULE_CALLS, MODULE_ALONE = ["take (program.f90:13)", "outer (program.f90:17)"], ["outer (program.f90:13)"]
+# What is compiled, and what Massif 3.19, 3.24 and 3.27 themselves show.
+UNKNOWN = (
+    ("program.c", "gcc -gdwarf-5", CALLS, CALLS, CALLS),
+    ("program.c", "clang -gdwarf-4", CALLS, CALLS, CALLS),
+    ("program.c", "clang -gdwarf-5", ALONE, [CALLS[0], "outer (???:5)"], [CALLS[0], "outer (???:5)"]),
+    ("program.c", "gcc -gdwarf-4 -gsplit-dwarf", ALONE, ALONE, ALONE),
+    ("program.c", "clang -gdwarf-5 -gsplit-dwarf", ["outer"], ALONE, ALONE),
+    ("program.cpp", "g++ -gdwarf-4", INNER_ALONE, INNER_ALONE, INNER_CALLS),
+    ("program.f90", "gfortran -gdwarf-4 user.f90", MODULE_ALONE, MODULE_ALONE, MODULE_CALLS),
+)
+
+
 def check_unknown_to_massif(check, build, work):
-    """What Massif 3.19 itself shows of inlined calls, by the compiler's options."""
+    """Inlined calls, by language and the compiler's options."""
     folder = os.path.join(work, "unknown")
     os.makedirs(folder)
-    with open(os.path.join(folder, "program.c"), "w", encoding="utf-8") as file:
-        file.write(INLINED)
-    for words, known in (("gcc -gdwarf-5", ["take (program.c:3)", "outer (program.c:5)"]),
-                         ("clang -gdwarf-4", ["take (program.c:3)", "outer (program.c:5)"]),
-                         ("clang -gdwarf-5", ["outer (program.c:3)"]),
-                         ("gcc -gdwarf-4 -gsplit-dwarf", ["outer (program.c:3)"]),
-                         ("clang -gdwarf-5 -gsplit-dwarf", ["outer"])):
-        program, trace = (os.path.join(folder, words.replace(" ", "") + end) for end in ("", ".zst"))
-        sh(*words.split(), "-O1", "-o", program, "program.c", cwd=folder)
+    for name, text in (("program.c", INLINED), ("program.cpp", INNER), ("program.f90", MODULE),
+                       ("user.f90", MODULE_USER)):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    for source, words, *known in UNKNOWN:
+        if not shutil.which(words.split()[0]):
+            print(f"SKIP: inlined calls of {words}: not installed")
+            continue
+        program, trace = (os.path.join(folder, "program" + end) for end in ("", ".zst"))
+        compiler, *more = words.split()
+        sh(compiler, "-O1" if source == "program.c" else "-O2", "-o", program, source, *more, cwd=folder)
         sh(build.file("trace-record/msrec"), "-q", "-f", "-o", trace, program)
-        for compat, expected in (("fixed", ["take (program.c:3)", "outer (program.c:5)"]), ("3.19", known)):
-            shown = sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--compat=" + compat, "--detailed-freq=2",
-                       "--massif-out-file=-", trace)
-            found = [place.split(" (in ")[0] for place in re.findall(r"^ +n1: 1 0x[0-9A-F]+: (.*)", shown, re.M)]
-            check(f"inlined calls: {words}, {compat}", found == expected, shown)
+        fixed = {"program.c": CALLS, "program.cpp": INNER_CALLS, "program.f90": MODULE_CALLS}[source]
+        for compat, expected in zip(("fixed", "3.19", "3.24", "3.27"), (fixed, *known)):
+            shown = tree_of(build, trace, compat)
+            places = re.findall(r" 0x[0-9A-F]+: (?:\w+\(int\)::inner::|__shapes_MOD_)?(take|outer)(?:\(int\))? "
+                                r"\((?:in .*?/unknown/.*|(.*))\)$", shown, re.M)
+            found = list(dict.fromkeys(f"{name} ({place})" if place else name for name, place in places))
+            check(f"inlined calls: {words}, {compat}", found == expected, shown[-3000:])
 
 
 def check_symbols_only(check, names, program, work, whole):
@@ -556,14 +622,10 @@ int main(int argc, char **) { std::vector<int> v; v.push_back(argc); kept = v.da
 """
 
 
-def tree_of(build, work, program, compat):
-    """What msreplay prints of a run."""
-    trace, result = os.path.join(work, "tree.zst"), os.path.join(work, "tree.massif")
+def recorded(build, work, program):
+    trace = os.path.join(work, "tree.zst")
     sh(build.msrec, "-q", "-f", "-o", trace, program)
-    sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--detailed-freq=1", "--threshold=0",
-       f"--compat={compat}", f"--massif-out-file={result}", trace)
-    with open(result) as file:
-        return file.read()
+    return trace
 
 
 ALLOCATE = "std::__new_allocator<int>::allocate(unsigned long, void const*)"
@@ -579,23 +641,24 @@ def check_less_known(check, build, work):
     sh("g++", "-g", "-O2", "-o", common, "common.cpp", cwd=work)
     shutil.copy(common, common + "2")
     sh("dwz", "-r", "-m", common + ".debug", common, common + "2")
-    for program, file, fixed, less in ((nameless, "nameless.cpp:", "__tls_init", "AbsOriFnNameNotFound"),
-                                       (common, "new_allocator.h:", ALLOCATE, "UnknownInlinedFun")):
-        for compat, name in ("fixed", fixed), ("3.19", less):
-            tree = tree_of(build, work, program, compat)
+    for program, file, *names in (
+            (nameless, "nameless.cpp:", "__tls_init", "AbsOriFnNameNotFound", "AbsOriFnNameNotFound", "<artificial>"),
+            (common, "new_allocator.h:", ALLOCATE, "UnknownInlinedFun", "UnknownInlinedFun", "allocate")):
+        for compat, name in zip(("fixed", "3.19", "3.24", "3.27"), names):
+            tree = tree_of(build, recorded(build, work, program), compat)
             check(f"{file} {name}", f": {name} ({file}" in tree, tree)
     os.remove(common + ".debug")
     check_common_lacks(check, build, work, "common.debug")
     sh("g++", "-g", "-O2", "-o", common, "common.cpp", cwd=work)
     shutil.copy(common, common + "2")
     sh("dwz", "--dwarf-5", "-r", "-m", common + ".sup", common, common + "2")
-    tree_of(build, work, common, "fixed")
+    recorded(build, work, common)
     os.remove(common + ".sup") # which elfutils reads since 0.196, or before
     check_common_lacks(check, build, work, "common.sup")
 
 
 def check_common_lacks(check, build, work, name):
-    """The trace is tree_of()'s."""
+    """The trace is that of recorded()."""
     said = subprocess.run([build.file("analyze/msreplay"), "--threshold=0", "--detailed-freq=1",
                            f"--massif-out-file={work}/tree.massif", os.path.join(work, "tree.zst")],
                           capture_output=True, text=True, check=True).stderr
@@ -612,7 +675,7 @@ def check_deep(check, build, work):
         file.write(f"int main(int n, char **v) {{ (void)v; return f{calls - 1}(n) == 0; }}\n")
     program = os.path.join(work, "deep")
     sh("gcc", "-g", "-O1", "-o", program, "deep.c", cwd=work)
-    lines = re.findall(r": (f\d+|main) \(deep.c:(\d+)\)\n", tree_of(build, work, program, "fixed"))
+    lines = re.findall(r": (f\d+|main) \(deep.c:(\d+)\)\n", tree_of(build, recorded(build, work, program), "fixed"))
     wanted = [(f"f{i}", str(i + 3)) for i in range(calls)] + [("main", str(calls + 3))]
     check(f"{calls} inlined calls", lines[:calls + 1] == wanted, str(lines[-3:]))
 

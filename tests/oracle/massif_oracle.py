@@ -249,7 +249,7 @@ def main():
                     "help": "only cases whose name matches from its start (repeatable)"}),
         ("--usable", {"choices": ("rounded", "valgrind"), "default": "valgrind",
                       "help": "passed to msreplay (valgrind)"}),
-        ("--compat", {"choices": ("3.19", "3.24", "fixed"),
+        ("--compat", {"choices": ("3.19", "3.24", "3.27", "fixed"),
                       "help": "passed to msreplay (the installed Massif's version)"}),
         ("--no-cache", {"action": "store_true", "help": "run valgrind even if its answer is kept"}),
         ("--twice", {"action": "store_true",

@@ -60,10 +60,12 @@ static const char *or_unknown(const char *text)
 
 static void print_line(const struct symbol_line *line, bool massif)
 {
+	const char *name = symbol_line_massif(line, MASSIF_3_19);
+
 	printf("%s\t%s\t%s\t%d", or_unknown(line->function), or_unknown(line->directory),
 	       or_unknown(line->file), line->line);
-	if (massif && symbol_line_massif(line) != line->function)
-		printf("\t%s", symbol_line_massif(line));
+	if (massif && name != line->function)
+		printf("\t%s", name);
 	putchar('\n');
 }
 
@@ -74,9 +76,9 @@ static void print_names(struct symbols *symbols, uint64_t address, bool massif)
 	printf("0x%" PRIx64 "\n", address);
 	for (uint32_t i = 0; i < chain->n; i++)
 		print_line(&chain->lines[i], massif);
-	if (massif && chain->bare) {
+	if (massif && chain->bare[MASSIF_3_19]) {
 		putchar('-');
-		print_line(chain->bare, true);
+		print_line(chain->bare[MASSIF_3_19], true);
 	}
 }
 

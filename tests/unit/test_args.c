@@ -142,15 +142,21 @@ static void defaults(void **state)
 static void versions(void **state)
 {
 	(void)state;
-	const char *const orders[][2] = { { "--alloc-fn=mine", "--compat=3.24" },
-					  { "--compat=latest", "--alloc-fn=mine" } };
+	const struct {
+		const char *options[2];
+		enum compat compat;
+	} orders[] = {
+		{ { "--alloc-fn=mine", "--compat=3.24" }, COMPAT_3_24 },
+		{ { "--compat=3.27", "--alloc-fn=mine" }, COMPAT_3_27 },
+		{ { "--compat=latest", "--alloc-fn=mine" }, COMPAT_LATEST },
+	};
 	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
 		struct args args;
 		assert_true(args_init(&args));
-		assert_int_equal(parse(&args, (char *)orders[i][0]), 0);
-		assert_int_equal(parse(&args, (char *)orders[i][1]), 0);
+		assert_int_equal(parse(&args, (char *)orders[i].options[0]), 0);
+		assert_int_equal(parse(&args, (char *)orders[i].options[1]), 0);
 		const struct settings *s = &args.settings;
-		assert_int_equal(s->compat, COMPAT_3_24);
+		assert_int_equal(s->compat, orders[i].compat);
 		assert_int_equal(s->alloc_fns.n, 18);
 		assert_string_equal(s->alloc_fns.names[6], "aligned_alloc");
 		assert_string_equal(s->alloc_fns.names[17], "mine");
@@ -318,7 +324,7 @@ static void refused(void **state)
 		UNAVAILABLE("--xtree-memory=foo", "should be none, allocs or full"),
 		UNAVAILABLE("--usable=guessed", "should be rounded, valgrind, real or requested"),
 		UNAVAILABLE("--usable=", "should be rounded, valgrind, real or requested"),
-		UNAVAILABLE("--compat=3.18", "should be 3.19, 3.24, latest or fixed"),
+		UNAVAILABLE("--compat=3.18", "should be 3.19, 3.24, 3.27, latest or fixed"),
 		BAD("--xtree-compress-strings=1", "Invalid boolean value '1' (should be 'yes' or 'no')"),
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -31,16 +31,18 @@ static const struct namecache_module module = {
 
 static const struct symbol_line unknown = { .line = 0 };
 static const struct symbol_line calls[] = {
-	{ "n::inner<int>(char)", "/home/x", "a.h", 7, "inner<int>", "UnknownInlinedFun" },
-	{ "", NULL, "b.cpp", 0, NULL, NULL },
-	{ "main", "/home/x", "b.cpp", 2000000000, NULL, NULL },
+	{ "n::inner<int>(char)", "/home/x", "a.h", 7, "inner<int>", "UnknownInlinedFun", NULL, false },
+	{ "", NULL, "b.cpp", 0, NULL, "AbsOriFnNameNotFound", "<artificial>", true },
+	{ "main", "/home/x", "b.cpp", 2000000000, NULL, NULL, NULL, false },
 };
-static const struct symbol_line first_alone = { "main", "/home/x", "a.h", 7, NULL, NULL };
+static const struct symbol_line first_alone = { "main", "/home/x", "a.h", 7, NULL, NULL, NULL, false };
 static const struct symbol_line name_alone = { .function = "main" };
-static const struct symbol_chain known[] = { { .n = 3, .lines = calls },
-					     { .n = 3, .lines = calls, .bare = &first_alone },
-					     { .n = 2, .lines = calls + 1, .bare = &name_alone },
-					     { .n = 1, .lines = &unknown } };
+static const struct symbol_chain known[] = {
+	{ .n = 3, .lines = calls },
+	{ .n = 3, .lines = calls, .bare = { &first_alone, &first_alone } },
+	{ .n = 2, .lines = calls + 1, .bare = { &name_alone, NULL, &first_alone } },
+	{ .n = 1, .lines = &unknown }
+};
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
 /* What the tests give a chain beside its lines. */
@@ -121,10 +123,13 @@ static void expect(const struct namecache *cache, uint64_t address, const struct
 		assert_int_equal(lines[i].line, chain->lines[i].line);
 		expect_text(lines[i].plain, chain->lines[i].plain);
 		expect_text(lines[i].massif, chain->lines[i].massif);
+		expect_text(lines[i].massif_3_27, chain->lines[i].massif_3_27);
+		assert_int_equal(lines[i].fileless, chain->lines[i].fileless);
 	}
-	assert_int_equal(entry.bare, !chain->bare        ? NAMECACHE_NO_BARE
-				     : chain->bare->file ? NAMECACHE_BARE_LINE
-							 : NAMECACHE_BARE_NAME);
+	for (size_t i = 0; i < MASSIF_VERSIONS; i++)
+		assert_int_equal(entry.bare[i], !chain->bare[i]        ? NAMECACHE_NO_BARE
+						: chain->bare[i]->file ? NAMECACHE_BARE_LINE
+								       : NAMECACHE_BARE_NAME);
 	expect_text(entry.linker, linker_of(chain));
 	assert_int_equal(entry.undescribed, chain->n == 1);
 }

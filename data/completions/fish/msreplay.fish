@@ -8,7 +8,7 @@ for tool in msreplay msconvert
     complete -c $tool -l heap-admin -x -d 'Bytes of administration a block'
     complete -c $tool -l alignment -x -a '16 32 64 128 256 512 1024 2048 4096' -d 'Round blocks up to'
     complete -c $tool -l usable -f -a 'rounded valgrind real requested yes no' -d 'What a block takes'
-    complete -c $tool -l compat -x -a 'fixed 3.19 latest' -d 'What Massif gets wrong'
+    complete -c $tool -l compat -x -a 'fixed 3.19 3.24 3.27 latest' -d 'What Massif gets wrong'
     complete -c $tool -l stacks -f -a 'yes no' -d 'Count stacks'
     complete -c $tool -l time-unit -x -a 'i\tinstructions ms\tmilliseconds B\t"bytes allocated and freed"' -d 'Clock'
     complete -c $tool -l max-snapshots -x -d 'Keep at most'
