@@ -106,10 +106,13 @@ def check_files(recorder):
                    stderr=subprocess.DEVNULL)
     parts = glob.glob(path + "*")
     check("files rotate", len(parts) > 1, parts)
+    cut = 0
     for part in parts:
-        stacks = recorder.stacks(part)
-        check("a file's stacks are cut", all(len(p) < 9 or p[9:] in ((), (("[stack cut at 9 frames]", ""),))
-                                             for p, _ in stacks) and any(len(p) == 10 for p, _ in stacks))
+        depths = [(len(p), p[9:]) for p, _ in recorder.stacks(part)]
+        check("a file's stacks are cut", all(n < 9 or rest in ((), (("[stack cut at 9 frames]", ""),))
+                                             for n, rest in depths), part)
+        cut += any(n == 10 for n, _ in depths)
+    check("each file has such stacks, but for a last one of few calls", cut >= len(parts) - 1, parts)
     trace = recorder.record("sqlite3", ":memory:", SQL, depth=9)
     again = os.path.join(recorder.folder, "again.zst")
     recorder.run(recorder.msconvert, "-q", "--to=trace", "--from=0", "-o", again, trace)

@@ -58,7 +58,7 @@ def check_sql(tools, name, trace):
            select sum(s.alloc_bytes + 0) from inner i join stacks s on s.stack = i.stack;""",
         "select sum(size + 0) from events where type in ('alloc', 'resize') and stack <> '0';",
         """select count(*) from events e left join stacks s on e.stack = s.stack
-           left join frames f on f.frame = s.frame where e.stack > 0 and f.address is null;""",
+           left join frames f on f.frame = s.frame where e.stack + 0 > 0 and f.address is null;""",
         "select sum(end_bytes + 0) from stacks;",
     ]
     answers = tools.run("sqlite3", ":memory:", data="\n".join(script).encode()).decode().split()
