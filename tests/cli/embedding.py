@@ -250,6 +250,11 @@ class Bench:
         return done.stdout.split("\n", 1)[1], done.stderr, done.returncode
 
 
+def from_library(name):
+    """Its lines; gcc before 11 describes no inlined call there."""
+    return rf" (inlined|enter)_{name} \(lib{name}\.so\.c:"
+
+
 def check_asked(check, bench):
     """With all names embedded, msreplay needs no other file."""
     for folder in ("moved", "stripped"):
@@ -262,7 +267,7 @@ def check_asked(check, bench):
     bench.record("whole.zst", "--embed-symbols", *words)
     plain, notices, _ = bench.replay("plain.zst")
     whole, _, _ = bench.replay("whole.zst")
-    check("embedded: the same as from the files", plain == whole and "inlined_a (liba.so.c:" in whole, whole)
+    check("embedded: the same as from the files", plain == whole and re.search(from_library("a"), whole), whole)
     subprocess.run([bench.converter, "--embed-symbols", "-o", bench.file("later.zst"), bench.file("plain.zst")],
                    check=True)
     subprocess.run(["zstd", "-tq", bench.file("later.zst"), bench.file("whole.zst")], check=True)
@@ -358,7 +363,8 @@ def check_chroot(check, bench, plain):
         else:
             names = set(re.findall(r" 0x\w+: (\S+)", answer))
             check("chroot: addresses and files, notices, exit 0", names == {"???"} and done.returncode == 0 and
-                  "libc.so.6: not found" in done.stderr and bench.file("liba.so") in answer, done.stderr)
+                  re.search(r"libc(-2\.\d+\.so|\.so\.6): not found", done.stderr)
+                  and bench.file("liba.so") in answer, done.stderr)
 
 
 def check_lost(check, bench):
@@ -379,12 +385,12 @@ def check_lost(check, bench):
     answer, notices, _ = bench.replay("deleted.zst")
     check("deleted executable and library: msrec says so", f"{bench.file('lost_b.so')} is gone; " in said and
           f"{bench.file('victim')} is gone; " in said, said)
-    check("deleted executable and library: names are there", "inlined_b (libb.so.c:" in answer and
+    check("deleted executable and library: names are there", re.search(from_library("b"), answer) and
           "work (host.c:" in answer and not re.search("victim|lost_b", notices), answer[:900] + notices)
 
     said, _ = bench.record("memory.zst", bench.file("host"), "memory", bench.file("libm.so"))
     answer, notices, _ = bench.replay("memory.zst")
-    check("library in memory: names are there", "inlined_m (libm.so.c:" in answer and "/proc/self" not in notices,
+    check("library in memory: names are there", re.search(from_library("m"), answer) and "/proc/self" not in notices,
           answer[:900] + said + notices)
 
     _, output = bench.record("unloaded.zst", bench.file("host"), "load-unload", bench.file("liba.so"),
@@ -392,7 +398,7 @@ def check_lost(check, bench):
     answer, _, _ = bench.replay("unloaded.zst")
     places = dict(line.split() for line in output.splitlines())
     check("two libraries at the same place, one after the other", places["enter_a"] == places["enter_b"] and
-          "inlined_a (liba.so.c:" in answer and "inlined_b (libb.so.c:" in answer, output + answer[:900])
+          all(re.search(from_library(name), answer) for name in "ab"), output + answer[:900])
 
 
 def check_vdso(check, bench):

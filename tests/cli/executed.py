@@ -224,7 +224,7 @@ class Tests:
         for name, linkage in (("exported", ""), ("hidden", '__attribute__((visibility("hidden")))')):
             assert self.compile(name, OWN_MALLOC, f"-DLINKAGE={linkage}")
             lines = self.run("sh", "-c", f"./{name}; ./{name} ls / >out; :")
-            if name == "exported":
+            if name == "exported" and self.build.patches:
                 counts = [self.build.stat(self.path(trace))["malloc"] for trace in self.traces(name)]
                 assert not lines and len(counts) == 2 and min(counts) >= 100, (lines, counts)
             else:
@@ -271,7 +271,9 @@ class Tests:
         if not self.compile("clean", ECHO, "-fsanitize=address", cc=["gcc"]) or subprocess.run(
                 [self.path("clean")], capture_output=True).returncode != 3:
             return "AddressSanitizer does not work here"
-        assert self.compile("echo", ECHO) and self.compile("execs", EXECS)
+        if not self.compile("execs", EXECS):
+            return "no execveat() in this C library"
+        assert self.compile("echo", ECHO)
         libm = os.path.realpath("/lib/x86_64-linux-gnu/libm.so.6")
         for how in ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat",
                     "posix_spawn", "posix_spawnp", "vfork"):

@@ -101,7 +101,8 @@ int main()
 		} catch (const std::bad_alloc &) {
 			caught++;
 		}
-		if (new (std::nothrow) char[SIZE_MAX / 2 - 64] == nullptr)
+		char *volatile q = new (std::nothrow) char[SIZE_MAX / 2 - 64];
+		if (!q)
 			caught++;
 	}
 	std::printf("%d\n", caught);

@@ -68,7 +68,8 @@ static void confine(int threads, int forks)
 		ALLOW(&filter, own_forks);
 		ALLOW(&filter, recorders_forks);
 	}
-	if (threads && forks)
+	/* glibc before 2.32 does not say whether there are threads. */
+	if (forks && (threads || !__GLIBC_PREREQ(2, 32)))
 		ALLOW(&filter, recorders_forks_of_threads);
 	rules[filter.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))

@@ -30,6 +30,11 @@ def valgrind_version():
     return tuple(int(number) for number in re.findall(r"\d+", said)[:2])
 
 
+def binutils_version():
+    said = subprocess.run(["addr2line", "--version"], capture_output=True, text=True, check=False).stdout
+    return tuple(int(number) for number in re.findall(r"\d+", said.split("\n")[0].split()[-1])[:2])
+
+
 def installed_compat():
     """The version of Massif, as msreplay's --compat has it, whose answers are those of the installed one."""
     version = valgrind_version()
@@ -57,6 +62,11 @@ class Build:
     @property
     def exact(self):
         return self.file("tests/tools/preload_exact.so")
+
+    @property
+    def patches(self):
+        """Its msrec records allocators that are linked into programs."""
+        return self.has("tests/unit/test_displace")
 
     def __fspath__(self):
         return self.root
