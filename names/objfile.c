@@ -68,6 +68,22 @@ static char *debug_path_create(const char *const *dirs, size_t n)
 	return list;
 }
 
+#ifndef HAVE_DEBUGINFOD_CLIENT
+/* The descriptor of a server's debug file; -1: there is none. *found: its path, allocated. */
+static int fetch_debuginfo(struct objfile_search *search, const struct debug_paths *paths, char **found)
+{
+	char *path = debuginfod_fetch(&search->debuginfod, DEBUGINFOD_DEBUGINFO, paths->build_id,
+				      paths->build_id_size);
+	const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		free(path);
+	else
+		*found = path;
+	return fd;
+}
+#endif
+
 /* libdwfl's own search, unless debug_paths.h knows that it finds nothing. */
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **found)
@@ -81,9 +97,12 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 	paths.build_id_size = size > 0 ? (size_t)size : 0;
 	if (!debuginfod_is_wanted() && !debug_paths_any(&paths))
 		return -1;
-#ifdef HAVE_DEBUGINFOD_CLIENT /* elfutils 0.184; older ones have their own limits */
+#ifdef HAVE_DEBUGINFOD_CLIENT
 	if (debuginfod_is_wanted())
 		debuginfod_limit(&search->debuginfod, dwfl_get_debuginfod_client(context->dwfl));
+#else /* elfutils 0.183, whose client nobody can limit: ours asks */
+	if (!debug_paths_any(&paths))
+		return fetch_debuginfo(search, &paths, found);
 #endif
 	return dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
 }
