@@ -243,6 +243,12 @@ void sighting_read_build_id(const struct sighting *seen, struct module *module)
 	}
 }
 
+/* Of a program that the loader was told to run: the first object, which dl_iterate_phdr() gives no name. */
+static bool is_first(const struct sighting *seen)
+{
+	return seen->map ? !seen->map->l_prev : seen->name && seen->name[0] == '\0';
+}
+
 enum module_role sighting_role(const struct sighting *seen)
 {
 	uintptr_t loader = getauxval(AT_BASE), entry = getauxval(AT_ENTRY);
@@ -251,7 +257,7 @@ enum module_role sighting_role(const struct sighting *seen)
 		return MODULE_VDSO;
 	if (loader != 0 && seen->start == loader)
 		return MODULE_INTERPRETER;
-	if (loader != 0 ? entry >= seen->start && entry < seen->end : seen->map && !seen->map->l_prev)
+	if (loader != 0 ? entry >= seen->start && entry < seen->end : is_first(seen))
 		return MODULE_EXECUTABLE;
 	if ((seen->start <= (uintptr_t)&find_object && seen->end > (uintptr_t)&find_object) ||
 	    os_is_own(seen->start))
