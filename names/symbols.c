@@ -340,12 +340,11 @@ static void describe(struct symbols *symbols, struct symbol_module *module, uint
 	describe_from_files(symbols, module, address, description);
 }
 
-/* Makes the one line, at `bare`, that a chain of `n` lines is to Massif. NULL: the chain is. */
+/* Makes the one line, at `bare`, that a chain of `n` lines is to Massif. */
 static const struct symbol_line *bare_line(enum namecache_bare knowledge, const struct symbol_line *lines,
 					   size_t n, struct symbol_line *bare)
 {
-	if (knowledge == NAMECACHE_NO_BARE)
-		return NULL;
+	assert(knowledge != NAMECACHE_NO_BARE);
 	*bare = knowledge == NAMECACHE_BARE_LINE ? lines[0] : (struct symbol_line){ .line = 0 };
 	bare->function = lines[n - 1].function;
 	bare->plain = bare->massif = bare->massif_3_27 = NULL;
@@ -356,12 +355,14 @@ static struct symbol_chain *chain_create(struct symbols *symbols, const struct d
 					 const char *function)
 {
 	const size_t n = description->n;
+	size_t n_bare = 0;
 	struct symbol_chain *chain;
 	struct symbol_line *lines;
 
 	assert(n > 0 && n <= CHAIN_MAX);
-	chain = pool_take(&symbols->addresses.chains,
-			  sizeof(*chain) + (n + MASSIF_VERSIONS) * sizeof(*lines));
+	for (size_t i = 0; i < MASSIF_VERSIONS; i++)
+		n_bare += description->bare[i] != NAMECACHE_NO_BARE;
+	chain = pool_take(&symbols->addresses.chains, sizeof(*chain) + (n + n_bare) * sizeof(*lines));
 	if (!chain) {
 		symbols->sources.notices.starved = true;
 		return NULL;
@@ -371,8 +372,10 @@ static struct symbol_chain *chain_create(struct symbols *symbols, const struct d
 	if (function)
 		lines[n - 1].function = function;
 	*chain = (struct symbol_chain){ .n = (uint32_t)n, .lines = lines };
-	for (size_t i = 0; i < MASSIF_VERSIONS; i++)
-		chain->bare[i] = bare_line(description->bare[i], lines, n, &lines[n + i]);
+	for (size_t i = 0; i < MASSIF_VERSIONS; i++) {
+		if (description->bare[i] != NAMECACHE_NO_BARE)
+			chain->bare[i] = bare_line(description->bare[i], lines, n, &lines[n + --n_bare]);
+	}
 	return chain;
 }
 
