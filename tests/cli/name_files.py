@@ -650,12 +650,16 @@ def check_less_known(check, build, work):
             (common, "new_allocator.h:", ALLOCATE, "UnknownInlinedFun", "UnknownInlinedFun", "allocate")):
         for compat, name in zip(("fixed", "3.19", "3.24", "3.27"), names):
             tree = tree_of(build, recorded(build, work, program), compat)
+            tree = tree.replace("__gnu_cxx::new_allocator<", "std::__new_allocator<")   # before gcc 12
             check(f"{file} {name}", f": {name} ({file}" in tree, tree)
     os.remove(common + ".debug")
     check_common_lacks(check, build, work, "common.debug")
     sh("g++", "-g", "-O2", "-o", common, "common.cpp", cwd=work)
     shutil.copy(common, common + "2")
-    sh("dwz", "--dwarf-5", "-r", "-m", common + ".sup", common, common + "2")
+    if subprocess.run(["dwz", "--dwarf-5", "-r", "-m", common + ".sup", common, common + "2"], capture_output=True,
+                      check=False).returncode:
+        print("SKIP: this dwz writes no common files of DWARF 5")
+        return
     recorded(build, work, common)
     os.remove(common + ".sup") # which elfutils reads since 0.196, or before
     check_common_lacks(check, build, work, "common.sup")
