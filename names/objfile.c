@@ -100,7 +100,7 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 #ifdef HAVE_DEBUGINFOD_CLIENT
 	if (debuginfod_is_wanted())
 		debuginfod_limit(&search->debuginfod, dwfl_get_debuginfod_client(context->dwfl));
-#else /* elfutils 0.183, whose client nobody can limit: ours asks */
+#else /* libdwfl of elfutils 0.183 has no limits: our own client asks */
 	if (!debug_paths_any(&paths))
 		return fetch_debuginfo(search, &paths, found);
 #endif
