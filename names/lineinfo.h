@@ -42,7 +42,7 @@ struct lineinfo_frame {
 	bool split;    /* the inlined calls come from a .dwo file, or would */
 	bool hidden;   /* they are in functions inside a type or a module */
 	bool indexed;  /* an index says where their function lies */
-	bool lineless; /* so it is with the lines: the file's own unit is a skeleton of DWARF 5 */
+	bool lineless; /* the unit is a skeleton of DWARF 5, so Massif 3.19 knows no line either */
 };
 
 /*

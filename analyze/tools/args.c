@@ -60,7 +60,7 @@ static const struct argp_option options[] = {
 	  "the 'real' allocator did, or what was 'requested' (rounded); alone or 'yes' is 'real', 'no' is 'rounded'",
 	  10 },
 	{ "compat", KEY_COMPAT, "VERSION", 0,
-	  "what Massif gets wrong: 'fixed', as in '3.19', '3.24', '3.27', or the 'latest' of these (fixed)",
+	  "what Massif gets wrong: 'fixed', or as in '3.19', '3.24', '3.27' or the 'latest' of these (fixed)",
 	  10 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_ARG_OPTIONAL,
 	  "count stacks, as deep as they are at calls (no)", 10 },

@@ -14,6 +14,7 @@ mkdir dir
 # Usage.
 # argp of glibc 2.31 has these two in another order.
 t sh -c "msreplay --help | grep -v -e --title= -e --time-based"
+t sh -c "msreplay --help | grep -e --title= -e --time-based | sort"
 t msreplay
 t msreplay T K
 t msreplay --bogus T

@@ -17,6 +17,7 @@ short()
 
 # argp of glibc 2.31 has these two in another order.
 t sh -c "msusage --help | grep -v -e --title= -e --time-based"
+t sh -c "msusage --help | grep -e --title= -e --time-based | sort"
 t sh -c 'msusage --help >/dev/full'
 t msusage
 t msusage --bogus true
