@@ -186,7 +186,7 @@ def main():
     options = arguments(__doc__.split("\n", 1)[0], "--only", ("--source", {"required": True}))
     need("meson", "ninja")
     if not options.build.has("analyze/page/web/page.html"):
-        skip("this release lacks packages that ./check needs")
+        skip("this build has no page, which ./check asks for")
     with Scratch() as folder:
         return run_cases(CASES, Bench(options.build, os.path.abspath(options.source), folder), options.only)
 

@@ -264,7 +264,7 @@ def explain(mine, theirs):
         return "symbol" if is_plain(mine[-1][0], theirs[-1][0]) else "alias"
     if all(is_plain(a, b) and of_d for a, b, of_d in inlined):
         return "plain"
-    if all(b.startswith("_Z") for _, b, _ in inlined):
+    if all(b.startswith("_Z") and ("operator" in a or a.split("<")[0] in b) for a, b, _ in inlined):
         return "mangled"
     if all(b == a + "64" for a, b, _ in inlined):
         return "large files"
