@@ -673,13 +673,20 @@ static __attribute__((noinline)) uint32_t capture(struct unwind_memory *m, const
 	return commit(m, &w, known);
 }
 
-/* The hint for a stack whose innermost frame is known, and a word `value` at `at` further out. */
-static inline uint16_t *hint_of(struct unwind_memory *m, const struct unwind_regs *regs, uintptr_t at,
-				uint64_t value)
+/* The pair of hints for a stack whose innermost frame is known, and a word `value` at `at` further out. */
+static inline uint16_t *hints_of(struct unwind_memory *m, const struct unwind_regs *regs, uintptr_t at,
+				 uint64_t value)
 {
 	const uint64_t key = (regs->pc ^ regs->sp << 16) + (value ^ at << 16) * 0xd6e8feb86659fd93u;
 
-	return &m->hints[(key * 0x9e3779b97f4a7c15u) >> 52 & m->hint_mask];
+	return &m->hints[(key * 0x9e3779b97f4a7c15u) >> 52 & m->hint_mask & ~1u];
+}
+
+/* Of a pair of hints, the one whose innermost frame is the present one. */
+static inline uint32_t fitting_hint(const struct unwind_memory *m, const uint16_t hints[2],
+				    const struct unwind_regs *regs)
+{
+	return hints[node_is_at(&m->stack.nodes[hints[0]], regs->pc, regs->sp, regs->bp) ? 0 : 1];
 }
 
 /* Whether the present stack is that of the guess `number`. If not, *at is the word that changed, or stays 0. */
@@ -706,19 +713,22 @@ static inline __attribute__((always_inline)) bool is_now(struct unwind_memory *m
 static __attribute__((noinline)) uint32_t capture_by_hints(struct unwind_memory *m,
 							   const struct unwind_regs *regs, uintptr_t at)
 {
-	uint16_t *hint = NULL;
+	uint16_t *hints = NULL;
 	uint32_t number;
 
 	for (unsigned i = 0; i < HINTS_TRIED; i++) {
-		hint = hint_of(m, regs, at, at != 0 ? walk_load(at) : 0);
+		hints = hints_of(m, regs, at, at != 0 ? walk_load(at) : 0);
 		at = 0;
-		if (is_now(m, *hint, regs, &at))
-			return *hint;
+		number = fitting_hint(m, hints, regs);
+		if (is_now(m, number, regs, &at))
+			return number;
 		if (at == 0)
 			break;
 	}
 	number = capture(m, regs);
-	*hint = (uint16_t)number;
+	/* Of two stacks that come in turns with the same pair, neither is forgotten. */
+	hints[1] = hints[0];
+	hints[0] = (uint16_t)number;
 	return number;
 }
 
