@@ -15,7 +15,7 @@
  * The kernel walks all page tables for the proportional size, with the process's map of memory locked for reading: at most
  * this part of the time.
  */
-#define DETAILED_PART 100u
+#define DETAILED_PART 400u
 /* After so many samples a process is sampled half as often: a trace has room for 22 weeks. */
 #define SLOWER_SHIFT 19
 
