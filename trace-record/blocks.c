@@ -9,9 +9,9 @@
 #endif
 
 #define FIRST_BUCKETS 1024u
-#define PAGE_BITS 11
+#define PAGE_BITS 12
 #define PAGE_BLOCKS_FIRST 4u
-#define PAGE_BLOCKS_MOST (1u << (PAGE_BITS - 3))
+#define PAGE_BLOCKS_MOST (1u << (PAGE_BITS - 4))
 
 _Static_assert(PAGE_BLOCKS_MOST <= 256, "a tag is a byte");
 _Static_assert(PAGE_BLOCKS_FIRST * 9 >= 16, "page_search() reads 16 bytes");
@@ -19,7 +19,7 @@ _Static_assert(PAGE_BLOCKS_FIRST * 9 >= 16, "page_search() reads 16 bytes");
 /* A page's blocks in no order. Behind the tags stand as many words, see page_words(). */
 struct block_page {
 	uint16_t n, capacity;
-	uint8_t tags[]; /* tags[i]: which eight bytes of the page block i is at */
+	uint8_t tags[]; /* tags[i]: which sixteen bytes of the page block i is at */
 };
 
 struct block_bucket {
@@ -27,15 +27,15 @@ struct block_bucket {
 	struct block_page *page;
 };
 
-/* The page that an address is in. Addresses that are no multiple of eight are in pages of their own. Never 0. */
+/* The page that an address is in. Those with the same remainder by sixteen, of 4 KiB of addresses, share one. Never 0. */
 static inline uint64_t key_of(uint64_t address)
 {
-	return (address << 61 | address >> 3) >> (PAGE_BITS - 3) | (uint64_t)1 << 63;
+	return (address << 60 | address >> 4) >> (PAGE_BITS - 4) | (uint64_t)1 << 63;
 }
 
 static inline uint8_t tag_of(uint64_t address)
 {
-	return (uint8_t)(address >> 3);
+	return (uint8_t)(address >> 4);
 }
 
 /* ---- a page ---- */
@@ -113,10 +113,10 @@ void blocks_finish(struct blocks *blocks)
 	*blocks = (struct blocks){ 0 };
 }
 
-/* The bucket of a key, or the free one where the search ends. */
+/* The bucket of a key, or the free one where the search ends. Four neighbouring pages have neighbouring buckets. */
 static inline struct block_bucket *search(const struct blocks *blocks, uint64_t key)
 {
-	uint64_t i = (key * 0x9e3779b97f4a7c15u) >> 20 & blocks->mask;
+	uint64_t i = ((key >> 2) * 0x9e3779b97f4a7c15u >> 20 << 2 | (key & 3)) & blocks->mask;
 
 	while (__builtin_expect(blocks->buckets[i].key != key, 0) && blocks->buckets[i].key)
 		i = (i + 1) & blocks->mask;
