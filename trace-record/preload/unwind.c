@@ -686,6 +686,8 @@ static inline uint16_t *hints_of(struct unwind_memory *m, const struct unwind_re
 static inline uint32_t fitting_hint(const struct unwind_memory *m, const uint16_t hints[2],
 				    const struct unwind_regs *regs)
 {
+	/* Both are looked at in the time of one. */
+	__builtin_prefetch(&m->stack.nodes[hints[1]]);
 	return hints[node_is_at(&m->stack.nodes[hints[0]], regs->pc, regs->sp, regs->bp) ? 0 : 1];
 }
 
