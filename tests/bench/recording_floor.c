@@ -11,7 +11,8 @@
  * Prints the CPU nanoseconds and the bytes of a call. It does without what a recorder of real programs must have:
  * frames are found by frame pointers, there is one thread, a stack that cannot be read ends it, nothing is lost, timed,
  * checked, forgotten or put into a file, and both sides are one process. Of a trace, the program does nothing else, so
- * that it leaves the caches to the recorder.
+ * that it leaves the caches to the recorder. Live blocks have a place for each 16 bytes of the heap, which is found by one
+ * look, and takes half as much memory as the heap.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <zstd.h>
 
@@ -31,6 +33,11 @@
 #define CHUNK 262144u
 #define LEVEL 5
 #define FREE 1u
+#define ORDINAL_BITS 40u
+#define AREA_BITS 16u /* of address space, whose blocks have places in a row */
+#define AREA_PLACES (1u << (AREA_BITS - 4))
+#define AREAS (1u << 18)
+#define SLAB (1024 * (size_t)AREA_PLACES)
 
 static enum { NATIVE, PROGRAM, WHOLE } part;
 
@@ -240,11 +247,11 @@ static struct number {
 } numbers[CONTEXTS][2];
 static uint32_t n_tokens, epoch = 1;
 
-static struct block {
-	uint64_t address; /* 0: none */
-	uint32_t kind, ordinal;
-} * live;
-static uint64_t n_live, live_mask; /* at least twice as many places as blocks */
+/* Places of the live blocks at each 16th address of an area: kind << ORDINAL_BITS | ordinal, 0: none. */
+static struct area {
+	uint64_t number;
+	uint64_t *places; /* NULL: the bucket is free */
+} areas[AREAS];
 
 static inline bool is_kind(uint32_t kind, uint32_t context, uint32_t size)
 {
@@ -288,52 +295,32 @@ static uint32_t find_kind(uint32_t context, uint32_t size)
 	return kind_index[at] = n_kinds++;
 }
 
-static inline uint64_t live_home(uint64_t address)
+/* Fresh memory, of which only what is written exists: a table of a heap is as sparse as the heap. */
+static uint64_t *new_places(void)
 {
-	return mixed_word(address >> 4) & live_mask;
-}
+	static uint64_t *next, *end;
 
-static void grow_live(void)
-{
-	struct block *const old = live;
-	const uint64_t n = live ? live_mask + 1 : 0;
-
-	live_mask = n ? 2 * n - 1 : FIRST_BUCKETS - 1;
-	live = allocated(live_mask + 1, sizeof(*live));
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t at = live_home(old[i].address);
-
-		if (!old[i].address)
-			continue;
-		while (live[at].address)
-			at = (at + 1) & live_mask;
-		live[at] = old[i];
+	if (next == end) {
+		next = mmap(NULL, SLAB * sizeof(*next), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (next == MAP_FAILED)
+			abort();
+		end = next + SLAB;
 	}
-	free(old);
+	next += AREA_PLACES;
+	return next - AREA_PLACES;
 }
 
-static inline struct block *live_at(uint64_t address)
+static inline uint64_t *place_of(uint64_t address)
 {
-	uint64_t at = live_home(address);
+	const uint64_t number = address >> AREA_BITS;
+	uint64_t i = mixed_word(number) % AREAS;
 
-	while (live[at].address && live[at].address != address)
-		at = (at + 1) & live_mask;
-	return &live[at];
-}
-
-/* Takes a block out; those that had to go past it move up. */
-static inline void remove_block(struct block *block)
-{
-	uint64_t hole = (uint64_t)(block - live);
-
-	for (uint64_t at = (hole + 1) & live_mask; live[at].address; at = (at + 1) & live_mask) {
-		if (((at - live_home(live[at].address)) & live_mask) >= ((at - hole) & live_mask)) {
-			live[hole] = live[at];
-			hole = at;
-		}
-	}
-	live[hole].address = 0;
-	n_live--;
+	while (areas[i].places && areas[i].number != number)
+		i = (i + 1) % AREAS;
+	if (!areas[i].places)
+		areas[i] = (struct area){ number, new_places() };
+	return &areas[i].places[address >> 4 & (AREA_PLACES - 1)];
 }
 
 /* ---- the collector's side: events ---- */
@@ -374,33 +361,28 @@ static inline void put_token(struct number *number, uint32_t kind, unsigned role
 
 static inline void take_alloc(uint32_t context, uint32_t size, uint64_t address)
 {
-	struct block *block;
 	uint32_t kind = last_kind[context];
 
 	if (!kind || !is_kind(kind, context, size))
 		last_kind[context] = kind = find_kind(context, size);
-	if (2 * n_live >= live_mask)
-		grow_live();
-	block = live_at(address);
-	*block = (struct block){ address, kind, (uint32_t)numbers[kind][0].last++ };
-	n_live++;
+	*place_of(address) = (uint64_t)kind << ORDINAL_BITS | numbers[kind][0].last++;
 	put_token(&numbers[kind][0], kind, 0);
 }
 
 static inline void take_free(uint64_t address)
 {
-	struct block *const block = live_at(address);
-	const uint32_t kind = block->kind;
+	uint64_t *const place = place_of(address);
+	const uint32_t kind = (uint32_t)(*place >> ORDINAL_BITS);
 	struct number *const number = &numbers[kind][1];
 	uint64_t age;
 
-	if (!block->address)
+	if (!kind)
 		abort();
 	put_token(number, kind, 1);
-	age = numbers[kind][0].last - block->ordinal;
+	age = numbers[kind][0].last - (*place & (((uint64_t)1 << ORDINAL_BITS) - 1));
 	put_varint(&ages, zigzag((int64_t)(age - number->last)));
 	number->last = age;
-	remove_block(block);
+	*place = 0;
 }
 
 static void drain(void)
