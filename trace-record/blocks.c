@@ -10,8 +10,10 @@
 
 #define FIRST_BUCKETS 1024u
 #define PAGE_BITS 12
+#define ALIGN_BITS 4     /* of most blocks; others have pages of their own */
+#define NEIGHBOUR_BITS 2 /* of the pages whose buckets lie together: as much as a cache line has */
 #define PAGE_BLOCKS_FIRST 4u
-#define PAGE_BLOCKS_MOST (1u << (PAGE_BITS - 4))
+#define PAGE_BLOCKS_MOST (1u << (PAGE_BITS - ALIGN_BITS))
 
 _Static_assert(PAGE_BLOCKS_MOST <= 256, "a tag is a byte");
 _Static_assert(PAGE_BLOCKS_FIRST * 9 >= 16, "page_search() reads 16 bytes");
@@ -27,15 +29,16 @@ struct block_bucket {
 	struct block_page *page;
 };
 
-/* The page that an address is in. Those with the same remainder by sixteen, of 4 KiB of addresses, share one. Never 0. */
+/* The page that an address is in: that of those near it with the same remainder by sixteen. Never 0. */
 static inline uint64_t key_of(uint64_t address)
 {
-	return (address << 60 | address >> 4) >> (PAGE_BITS - 4) | (uint64_t)1 << 63;
+	return (address << (64 - ALIGN_BITS) | address >> ALIGN_BITS) >> (PAGE_BITS - ALIGN_BITS) |
+	       (uint64_t)1 << 63;
 }
 
 static inline uint8_t tag_of(uint64_t address)
 {
-	return (uint8_t)(address >> 4);
+	return (uint8_t)(address >> ALIGN_BITS);
 }
 
 /* ---- a page ---- */
@@ -113,10 +116,11 @@ void blocks_finish(struct blocks *blocks)
 	*blocks = (struct blocks){ 0 };
 }
 
-/* The bucket of a key, or the free one where the search ends. Four neighbouring pages have neighbouring buckets. */
+/* The bucket of a key, or the free one where the search ends. */
 static inline struct block_bucket *search(const struct blocks *blocks, uint64_t key)
 {
-	uint64_t i = ((key >> 2) * 0x9e3779b97f4a7c15u >> 20 << 2 | (key & 3)) & blocks->mask;
+	const uint64_t home = (key >> NEIGHBOUR_BITS) * 0x9e3779b97f4a7c15u >> 20;
+	uint64_t i = (home << NEIGHBOUR_BITS | (key & ((1u << NEIGHBOUR_BITS) - 1))) & blocks->mask;
 
 	while (__builtin_expect(blocks->buckets[i].key != key, 0) && blocks->buckets[i].key)
 		i = (i + 1) & blocks->mask;
